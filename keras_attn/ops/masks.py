@@ -1,0 +1,175 @@
+"""Boolean masks. True always means "may be seen"."""
+
+import functools
+
+import keras
+from keras import ops
+
+
+def as_boolean(mask, name: str = "mask"):
+    """Take booleans, or integers 0 and 1, as a boolean mask; None stays None.
+
+    Floating-point masks are refused: some libraries mean "1 = seen" by them
+    and others "0 = seen, -inf = hidden".
+    """
+    if mask is None:
+        return None
+    mask = ops.convert_to_tensor(mask)
+    dtype = keras.backend.standardize_dtype(mask.dtype)
+    if "float" in dtype:
+        raise ValueError(
+            f"`{name}` must be boolean, True meaning 'may be seen'. Received: "
+            f"{name}.dtype={dtype}. Numbers that are added to the scores "
+            "belong in `bias`; for a 0/1 mask, cast it to bool."
+        )
+    return ops.cast(mask, "bool")
+
+
+def key_mask(padding):
+    """Lift a (batch, key) padding mask to (batch, 1, key); None stays None."""
+    return None if padding is None else ops.expand_dims(padding, axis=1)
+
+
+def combine(*masks):
+    """AND the masks that are given, broadcasting; None if none is given."""
+    given = [ops.cast(mask, "bool") for mask in masks if mask is not None]
+    return functools.reduce(ops.logical_and, given) if given else None
+
+
+def for_attention(
+    *, value_mask=None, key_mask=None, attention_mask=None, shape=None
+):
+    """Combine everything that says which keys may be seen.
+
+        visible(q, k) = value_mask(k) and key_mask(k) and attention_mask(q, k)
+
+    A query's own padding is left to `hide_padded_queries`: joining it in here
+    would make a (query, key) matrix out of two short rows.
+
+    Args:
+        value_mask, key_mask: (batch, key) padding masks, or None.
+        attention_mask: Broadcastable to (batch, query, key) or to (batch,
+            heads, query, key), or None.
+        shape: What all of them must broadcast to, where known, such as
+            `(None, query, key)`; None does not check.
+
+    Returns:
+        Booleans of rank 3 or more that broadcast to `shape`, (batch, 1, key)
+        if there is only padding; None if everything is visible.
+    """
+    attention_mask = as_boolean(attention_mask, "attention_mask")
+    rank = 3 if attention_mask is None else max(3, len(attention_mask.shape))
+    if attention_mask is not None:
+        _check_broadcasts(attention_mask, shape, "attention_mask")
+        missing = rank - len(attention_mask.shape)
+        attention_mask = ops.expand_dims(attention_mask, tuple(range(missing)))
+    visible = [attention_mask]
+    for name, mask in {"value_mask": value_mask, "key_mask": key_mask}.items():
+        mask = as_boolean(mask, name)
+        if mask is not None:
+            check_padding(mask, shape and (shape[0], shape[-1]), name)
+            mask = ops.expand_dims(mask, tuple(range(1, rank - 1)))
+        visible.append(mask)
+    return combine(*visible)
+
+
+def hide_padded_queries(tensor, query_mask=None, *, axis: int = 1):
+    """Put zeros where the query is padding.
+
+    Args:
+        tensor: (batch, ..., query, ...), the queries at `axis`.
+        query_mask: (batch, query), or None to leave `tensor` alone; more axes
+            of queries, (batch, height, width), stand at `axis` and after it.
+        axis: Where the queries are in `tensor`: 1 for an output, 2 for
+            (batch, heads, query, key) weights.
+
+    Returns:
+        Like `tensor`.
+    """
+    query_mask = as_boolean(query_mask, "query_mask")
+    if query_mask is None:
+        return tensor
+    last = axis + len(query_mask.shape) - 1
+    given = (tensor.shape[0], *tensor.shape[axis:last])
+    check_padding(query_mask, given, "query_mask")
+    ones = (*range(1, axis), *range(last, len(tensor.shape)))
+    real = ops.expand_dims(query_mask, ones)
+    return ops.where(real, tensor, ops.zeros((), tensor.dtype))
+
+
+def from_start(sequence):
+    """Number the places of a (batch, length, ...) tensor: (1, length)."""
+    return ops.arange(ops.shape(sequence)[1], dtype="int32")[None]
+
+
+def check_padding(mask, shape, name: str):
+    """Refuse a padding mask that has not one boolean for each position.
+
+    Args:
+        mask: A tensor.
+        shape: What is wanted, such as (batch, key), None where unknown; or
+            None for any (batch, length).
+        name: The argument to name.
+    """
+    given = tuple(mask.shape)
+    wanted = (None, None) if shape is None else tuple(shape)
+    if len(given) != len(wanted) or not _broadcasts(given, wanted):
+        raise ValueError(
+            f"`{name}` must have one value for each position, (batch, length) "
+            f"= {wanted}. Received: {name}.shape={given}. A mask that differs "
+            "from query to query belongs in `attention_mask`."
+        )
+
+
+def check_window(window: int | None, name: str = "window"):
+    """Refuse a window that lets a query see nothing, not even itself."""
+    if window is not None and (not isinstance(window, int) or window < 1):
+        raise ValueError(
+            f"`{name}` must be None or an integer of at least 1 (1 lets a "
+            f"query see only its own position). Received: {name}={window}"
+        )
+
+
+def by_position(
+    query_positions, key_positions, *, causal: bool, window: int | None
+):
+    """Who may see whom, going by where they stand.
+
+        visible = (0 <= distance)        if causal
+                  (|distance| < window)  if there is a window
+        where distance = query position - key position
+
+    Args:
+        query_positions: (batch or 1, query) integers.
+        key_positions: (batch or 1, key) integers.
+        causal: Whether keys at later positions are hidden.
+        window: Keys this many positions away, or more, are hidden.
+
+    Returns:
+        (batch or 1, query, key) booleans; None if everything is visible.
+    """
+    if not causal and window is None:
+        return None
+    distance = query_positions[:, :, None] - key_positions[:, None, :]
+    if window is None:
+        return distance >= 0
+    if causal:
+        return ops.logical_and(distance >= 0, distance < window)
+    return ops.abs(distance) < window
+
+
+def _check_broadcasts(mask, shape, name):
+    given = tuple(mask.shape)
+    if shape is not None and not _broadcasts(given, tuple(shape)):
+        raise ValueError(
+            f"`{name}` must broadcast to (batch, ..., query, key) = "
+            f"{tuple(shape)}. Received: {name}.shape={given}. Padding, one "
+            "value for each (batch, key), belongs in `value_mask`."
+        )
+
+
+def _broadcasts(given, wanted):
+    pairs = zip(reversed(given), reversed(wanted), strict=False)
+    return len(given) <= len(wanted) and all(
+        None in pair or pair[0] in (1, pair[1]) for pair in pairs
+    )
