@@ -1,0 +1,215 @@
+"""What every attention layer must do, checked in one place."""
+
+import inspect
+import json
+
+import keras
+import numpy as np
+import tensorflow as tf
+from keras import tree
+
+NUM_PADS = 3
+
+
+def check_layer(
+    layer_class,
+    init,
+    inputs,
+    *,
+    output_shape,
+    tmp_path,
+    padded=None,
+    powerless=(),
+):
+    """Run the layer contract.
+
+    Args:
+        layer_class: The class under test.
+        init: Constructor arguments.
+        inputs: Call arguments by name, as float arrays (batch, length, ...,
+            features).
+        output_shape: Shape of the (first) output for `inputs`.
+        tmp_path: pytest's fixture, for the save-and-load check.
+        padded: Names of the inputs that are looked at, to which padding is
+            added. By default `value` and `key`, or else all of them. Pass ()
+            where a (batch, length) mask makes no sense.
+        powerless: Endings of the paths of weights that the equation gives no
+            say, such as "key/bias": softmax ignores what all keys share.
+    """
+    layer = layer_class(**init)
+    eager = layer(**inputs)
+    assert tuple(_first(eager).shape) == tuple(output_shape)
+    if padded is None:
+        padded = [name for name in ("value", "key") if name in inputs]
+        padded = padded or list(inputs)
+
+    _check_config(layer, init)
+    _check_every_weight_learns(layer, inputs, powerless)
+    _check_same_in_graph_and_xla(layer, inputs, eager)
+    _check_precision(layer, init, inputs)
+    _check_smallest_sizes(layer, inputs, output_shape)
+    if padded:
+        _check_padding(layer, inputs, padded, eager)
+    _check_saved_model_file(layer, inputs, eager, tmp_path)
+
+
+def _check_config(layer, init):
+    registered = keras.saving.get_registered_name(type(layer))
+    assert registered == f"keras_attn>{type(layer).__name__}", (
+        f"{type(layer).__name__} is not registered under 'keras_attn'"
+    )
+    config = layer.get_config()
+    arguments = inspect.signature(type(layer).__init__).parameters
+    forgotten = arguments.keys() - {"self", "kwargs"} - config.keys()
+    assert not forgotten, f"get_config() forgets {sorted(forgotten)}"
+    for name, given in init.items():
+        # Other types may come back in their serialised form.
+        if type(given) is type(config[name]) and not isinstance(given, list):
+            assert config[name] == given, f"get_config() changes {name!r}"
+    assert type(layer).from_config(config).get_config() == config
+    json.dumps(config)
+
+
+def _check_every_weight_learns(layer, inputs, powerless):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_sum(_first(layer(**inputs, training=True)) ** 2)
+    gradients = tape.gradient(
+        loss, [weight.value for weight in layer.trainable_weights]
+    )
+    for weight, gradient in zip(
+        layer.trainable_weights, gradients, strict=True
+    ):
+        assert gradient is not None, f"{weight.path} is never used"
+        gradient = tf.convert_to_tensor(gradient)  # embeddings give slices
+        assert np.isfinite(gradient).all(), f"{weight.path} overflows"
+        if not weight.path.endswith(tuple(powerless)):
+            assert np.any(gradient), f"{weight.path} never changes"
+
+
+def _check_same_in_graph_and_xla(layer, inputs, eager):
+    specs = {
+        name: tf.TensorSpec([None] * (x.ndim - 1) + [x.shape[-1]], x.dtype)
+        for name, x in inputs.items()
+    }
+    graph = tf.function(lambda batch: layer(**batch), input_signature=[specs])
+    _assert_close(graph(inputs), eager, "in a graph")
+    compiled = tf.function(lambda batch: layer(**batch), jit_compile=True)
+    _assert_close(compiled(inputs), eager, "under XLA")
+
+
+def _check_precision(layer, init, inputs):
+    policies = {
+        "mixed_bfloat16": ("bfloat16", "float32"),
+        "mixed_float16": ("float16", "float32"),
+        # Shows up a sublayer made without `dtype=self.dtype_policy`.
+        "float64": ("float64", "float64"),
+    }
+    # Layers handed to the constructor keep the policy they were made with.
+    owns_all = not any(
+        isinstance(leaf, keras.layers.Layer)
+        for leaf in tree.flatten(list(init.values()))
+    )
+    for policy, (computed, stored) in policies.items():
+        config = {**layer.get_config(), "dtype": policy}
+        twin = type(layer).from_config(config)
+        output = _first(twin(**inputs))
+        assert output.dtype == computed, f"{policy} gives {output.dtype}"
+        finite = np.isfinite(tf.cast(output, "float32")).all()
+        assert finite, f"{policy} gives NaN or infinity"
+        for weight in twin.weights if owns_all else ():
+            assert weight.dtype == stored, (
+                f"{policy} stores {weight.path} as {weight.dtype}: "
+                "was a sublayer made without dtype=self.dtype_policy?"
+            )
+
+
+def _check_smallest_sizes(layer, inputs, output_shape):
+    empty = layer(**{name: x[:0] for name, x in inputs.items()})
+    assert tuple(_first(empty).shape) == (0, *output_shape[1:]), (
+        "an empty batch must give an empty output"
+    )
+    single = layer(**{name: x[:, :1] for name, x in inputs.items()})
+    assert np.isfinite(_first(single)).all(), "length 1 gives NaN or infinity"
+
+
+def _check_padding(layer, inputs, padded, eager):
+    """Padding changes nothing, however its mask arrives, and no mask goes."""
+    longer = dict(inputs)
+    masks = {
+        name: np.ones(x.shape[:2], "bool")
+        for name, x in inputs.items()
+        if name in padded or name == "query"
+    }
+    garbage = np.random.default_rng(1)
+    for name in padded:
+        batch, _, *rest = inputs[name].shape
+        pads = 10 * garbage.normal(size=(batch, NUM_PADS, *rest))
+        longer[name] = np.concatenate(
+            [inputs[name], pads.astype(inputs[name].dtype)], axis=1
+        )
+        masks[name] = np.pad(masks[name], [(0, 0), (0, NUM_PADS)])
+
+    arguments = inspect.signature(layer.call).parameters
+    given = {}
+    for name in padded:
+        argument = f"{name}_mask" if f"{name}_mask" in arguments else "mask"
+        assert argument in arguments, f"call() takes no mask for {name!r}"
+        given[argument] = masks[name]
+    _assert_close(
+        _cut(layer(**longer, **given), eager),
+        eager,
+        f"when padding is hidden by {', '.join(given)}",
+    )
+
+    tensors = {name: tf.convert_to_tensor(x) for name, x in longer.items()}
+    masks = {name: tf.convert_to_tensor(mask) for name, mask in masks.items()}
+    for name, mask in masks.items():
+        # The attribute is Keras' own channel; it has no public setter.
+        tensors[name]._keras_mask = mask
+    output = layer(**tensors)
+    _assert_close(
+        _cut(output, eager), eager, "when padding is hidden by Keras' masks"
+    )
+    for name, mask in masks.items():
+        kept = getattr(tensors[name], "_keras_mask", None)
+        assert kept is mask, f"the call removed the Keras mask of {name!r}"
+    if "query" in masks:
+        carried = getattr(_first(output), "_keras_mask", None)
+        assert carried is not None, "the output lost the query's mask"
+        np.testing.assert_array_equal(carried, masks["query"])
+
+
+def _check_saved_model_file(layer, inputs, eager, tmp_path):
+    """Symbolic call with unknown lengths, then save, load and compare."""
+    symbolic = {
+        name: keras.Input((*[None] * (x.ndim - 2), x.shape[-1]), name=name)
+        for name, x in inputs.items()
+    }
+    model = keras.Model(symbolic, layer(**symbolic))
+    model.save(tmp_path / "model.keras")
+    loaded = keras.saving.load_model(tmp_path / "model.keras")
+    _assert_close(loaded(inputs), eager, "after saving and loading")
+
+
+def _assert_close(actual, expected, when):
+    for a, e in zip(tree.flatten(actual), tree.flatten(expected), strict=True):
+        np.testing.assert_allclose(
+            a,
+            e,
+            rtol=1e-5,
+            atol=1e-5,
+            err_msg=f"the output differs {when}",
+        )
+
+
+def _cut(outputs, pattern):
+    """Cut outputs that grew with their padded inputs back to size."""
+    return tree.map_structure(
+        lambda x, like: x[tuple(slice(size) for size in like.shape)],
+        outputs,
+        pattern,
+    )
+
+
+def _first(outputs):
+    return tree.flatten(outputs)[0]
