@@ -1,0 +1,154 @@
+"""The one door to attention: check what came, then choose how to do it."""
+
+import math
+
+import keras
+import tensorflow as tf
+from keras import ops
+
+from keras_attn.ops import checks
+from keras_attn.ops import masks
+from keras_attn.ops.dense import dense_attention
+from keras_attn.ops.scores import Rules
+from keras_attn.ops.tiled import tiled_attention
+
+# Below this many scores a head the matrix is small, and forming it is quicker
+# than going through it in tiles.
+_DENSE_SCORES = 1024 * 1024
+
+# With this few queries or keys the matrix is as good as a vector.
+_DENSE_LENGTH = 64
+
+
+def attention(
+    query,
+    key,
+    value,
+    *,
+    mask=None,
+    bias=None,
+    causal: bool = False,
+    window: int | None = None,
+    modifiers=(),
+    scale: float | None = None,
+    query_positions=None,
+    key_positions=None,
+    dropout: float = 0.0,
+    seed=None,
+    return_weights: bool = False,
+    implementation: str = "auto",
+):
+    """Let every query look at the keys and bring back a mean of the values.
+
+        score(q, k) = cap(scale · q · k) + bias
+        output(q)   = Σ softmax(score(q, k)) value(k)    over the visible keys
+
+    Scores and sums are in float32 whatever the inputs are. "dense" forms the
+    (query, key) matrix; "tiled" never does, so that memory is linear in the
+    length. They agree to rounding. "auto" is dense if weights are asked for,
+    if a length is at most 64, or if query · key is at most 1024 · 1024; tiled
+    otherwise, and where lengths are unknown.
+
+    Args:
+        query: (batch, query, heads, depth).
+        key: (batch, key, kv_heads, depth); `kv_heads` divides `heads`.
+        value: (batch, key, kv_heads, value_depth).
+        mask: Booleans broadcastable to (batch, heads, query, key); True means
+            "may be seen".
+        bias: Added to the scores, broadcastable likewise; -inf hides.
+        causal: Whether keys at later positions are hidden.
+        window: Keys this many positions away, or more, are hidden.
+        modifiers: Layers of `keras_attn.modifiers`.
+        scale: What the products are multiplied by; 1/√depth if not given.
+        query_positions, key_positions: (batch or 1, length) integers. Without
+            them keys count from 0, and the last query stands at the last key.
+        dropout: Fraction of the weights dropped.
+        seed: An integer, (2,) integers or a `keras.random.SeedGenerator`.
+        return_weights: Whether to return the weights that made the output.
+        implementation: "auto", "dense" or "tiled".
+
+    Returns:
+        (batch, query, heads, value_depth), then (batch, heads, query, key) if
+        asked for. A query that may see nothing gets exactly 0.
+
+    Reference:
+        Vaswani et al. 2017, section 3.2. https://arxiv.org/abs/1706.03762
+    """
+    query, key, value = (ops.convert_to_tensor(x) for x in (query, key, value))
+    checks.heads(query, key, value)
+    checks.options(window, dropout, implementation, return_weights)
+    modifiers = checks.modifiers(modifiers)
+    dtype = keras.backend.result_type(query.dtype, key.dtype, value.dtype)
+    query, key, value = (ops.cast(x, dtype) for x in (query, key, value))
+    mask = checks.grid(masks.as_boolean(mask), "mask", query, key)
+    bias = checks.grid(bias, "bias", query, key)
+    query_positions, key_positions = _positions(
+        query, key, query_positions, key_positions
+    )
+
+    for modifier in modifiers:
+        if not modifier.built:
+            modifier.build(tuple(query.shape), tuple(key.shape))
+    for modifier in modifiers:
+        query = modifier.query_heads(query, query_positions)
+        key = modifier.key_heads(key, key_positions)
+    if implementation == "auto":
+        implementation = _choose(query.shape[1], key.shape[1], return_weights)
+
+    attend = dense_attention if implementation == "dense" else tiled_attention
+    output = attend(
+        Rules(
+            scale=1 / math.sqrt(query.shape[3]) if scale is None else scale,
+            causal=causal,
+            window=window,
+            modifiers=modifiers,
+        ),
+        query,
+        key,
+        value,
+        query_positions,
+        key_positions,
+        bias=bias,
+        mask=mask,
+        parameters=tuple(modifier.parameters() for modifier in modifiers),
+        dropout=dropout,
+        seed=_seed_pair(seed) if dropout else None,
+    )
+    if implementation == "tiled":
+        return output
+    return output if return_weights else output[0]
+
+
+def _positions(query, key, query_positions, key_positions):
+    """Fill in the positions that were not given."""
+    query_length, key_length = ops.shape(query)[1], ops.shape(key)[1]
+    if key_positions is None:
+        key_positions = tf.range(key_length)[None]
+    key_positions = checks.positions(key_positions, "key_positions", key)
+    if query_positions is None:
+        # The last query stands at the last key, wherever that is.
+        query_positions = key_positions[:, -1:] + tf.range(1 - query_length, 1)
+    return checks.positions(
+        query_positions, "query_positions", query
+    ), key_positions
+
+
+def _choose(query_length, key_length, return_weights):
+    """Pick by size; lengths that are unknown may turn out long."""
+    if return_weights:
+        return "dense"
+    known = [x for x in (query_length, key_length) if x is not None]
+    if known and min(known) <= _DENSE_LENGTH:
+        return "dense"
+    if len(known) == 2 and math.prod(known) <= _DENSE_SCORES:
+        return "dense"
+    return "tiled"
+
+
+def _seed_pair(seed):
+    """Make (2,) int32 out of any of Keras' kinds of seed."""
+    if seed is None or isinstance(seed, int):
+        seed = keras.random.SeedGenerator(seed)
+    if isinstance(seed, keras.random.SeedGenerator):
+        seed = seed.next()
+    return tf.cast(seed, tf.int32)

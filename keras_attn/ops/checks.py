@@ -1,0 +1,145 @@
+"""What attention refuses, each with a sentence that says what to do."""
+
+import tensorflow as tf
+from keras import ops
+
+from keras_attn.ops import masks
+
+IMPLEMENTATIONS = ("auto", "dense", "tiled")
+
+
+def heads(query, key, value):
+    """Refuse heads that do not fit together."""
+    shapes = {"query": query.shape, "key": key.shape, "value": value.shape}
+    received = ", ".join(f"{k}={tuple(v)}" for k, v in shapes.items())
+    for name, shape in shapes.items():
+        if len(shape) != 4:
+            raise ValueError(
+                f"`{name}` must have 4 axes, (batch, length, heads, depth). "
+                f"Received: {received}. For one head add an axis: "
+                f"{name}[:, :, None, :]."
+            )
+        if shape[2] is None or shape[3] is None:
+            raise ValueError(
+                f"The heads and the depth of `{name}` must be known when "
+                f"the graph is made. Received: {received}"
+            )
+    if query.shape[3] != key.shape[3]:
+        raise ValueError(
+            "`query` and `key` must have the same depth. "
+            f"Received: {received}. Project one of them first."
+        )
+    if key.shape[2] != value.shape[2]:
+        raise ValueError(
+            "`key` and `value` must have the same number of heads. "
+            f"Received: {received}"
+        )
+    if key.shape[2] < 1 or query.shape[2] % key.shape[2]:
+        raise ValueError(
+            "The heads of `key` must divide the heads of `query`. "
+            f"Received: {received}"
+        )
+    for axis, what in ((0, "batch size"), (1, "length")):
+        if not _agree(key.shape[axis], value.shape[axis]):
+            raise ValueError(
+                f"`key` and `value` must have the same {what}. "
+                f"Received: {received}"
+            )
+    if not _agree(query.shape[0], key.shape[0]):
+        raise ValueError(
+            "`query` and `key` must have the same batch size. "
+            f"Received: {received}"
+        )
+
+
+def options(window, dropout, implementation, return_weights):
+    """Refuse settings that have no meaning."""
+    masks.check_window(window)
+    if not 0 <= dropout < 1:
+        raise ValueError(
+            "`dropout` must be at least 0 and less than 1. "
+            f"Received: dropout={dropout}"
+        )
+    if implementation not in IMPLEMENTATIONS:
+        raise ValueError(
+            f"`implementation` must be one of {IMPLEMENTATIONS}. "
+            f"Received: implementation={implementation!r}"
+        )
+    if return_weights and implementation == "tiled":
+        raise ValueError(
+            "`return_weights=True` needs the (query, key) matrix, which "
+            "`implementation='tiled'` never forms. Use 'dense' or 'auto'."
+        )
+
+
+def modifiers(given) -> tuple:
+    """Return the modifiers as a tuple; refuse what is not one."""
+    given = tuple(given) if isinstance(given, (list, tuple)) else (given,)
+    for modifier in given:
+        # Asked for by hook, because this room does not know that one.
+        if not hasattr(modifier, "query_heads"):
+            raise ValueError(
+                "`modifiers` must be layers of `keras_attn.modifiers`, such "
+                f"as `Rotary()`. Received: {modifier!r}. For a name, use "
+                "`keras_attn.modifiers.get(name)`."
+            )
+    if sum(type(modifier).__name__ == "Sinks" for modifier in given) > 1:
+        raise ValueError(
+            "`modifiers` may hold one `Sinks` only: each head has one score "
+            f"that looks at nothing. Received: {given}"
+        )
+    return given
+
+
+def grid(x, name, query, key):
+    """Give `x` the 4 axes (batch, heads, query, key), some of them 1."""
+    if x is None:
+        return None
+    x = ops.convert_to_tensor(x)
+    wanted = (query.shape[0], query.shape[2], query.shape[1], key.shape[1])
+    fits = len(x.shape) <= 4
+    if fits:
+        x = (
+            tf.reshape(
+                x, tf.concat([[1] * (4 - len(x.shape)), tf.shape(x)], axis=0)
+            )
+            if len(x.shape) < 4
+            else x
+        )
+        fits = all(
+            have == 1 or _agree(have, want)
+            for have, want in zip(x.shape, wanted, strict=True)
+        )
+    if not fits:
+        raise ValueError(
+            f"`{name}` must broadcast to (batch, heads, query, key) = "
+            f"{wanted}. Received: {name}.shape={tuple(x.shape)}. A padding "
+            f"mask (batch, key) needs two axes: {name}[:, None, None, :]."
+        )
+    return x
+
+
+def positions(x, name, heads):
+    """Refuse positions that are not (batch or 1, length) integers."""
+    x = ops.convert_to_tensor(x)
+    if not x.dtype.is_integer:
+        raise ValueError(
+            f"`{name}` must be integers. Received: {name}.dtype={x.dtype.name}"
+        )
+    wanted = tuple(heads.shape[:2])
+    if (
+        len(x.shape) != 2
+        or not (x.shape[0] == 1 or _agree(x.shape[0], wanted[0]))
+        or not _agree(x.shape[1], wanted[1])
+    ):
+        raise ValueError(
+            f"`{name}` must have the shape (batch or 1, length), here "
+            f"{wanted} or {(1, wanted[1])}. Received: "
+            f"{name}.shape={tuple(x.shape)}"
+        )
+    return tf.cast(x, tf.int32)
+
+
+def _agree(one, other) -> bool:
+    """Whether two lengths can be equal; an unknown one can be anything."""
+    return one is None or other is None or one == other

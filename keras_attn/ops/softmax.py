@@ -1,0 +1,63 @@
+"""Softmax that respects a mask."""
+
+import tensorflow as tf
+from keras import ops
+
+# Far below any real score, and finite so that gradients stay finite.
+EXCLUDED = -1e30
+
+
+def exclude(scores, mask):
+    """Give masked scores a value that no softmax will notice.
+
+    Added, not selected: a broadcast addition is several times faster on CPUs
+    than a broadcast selection.
+
+    Args:
+        scores: Floats in float32 or wider.
+        mask: Booleans broadcastable to `scores`, True where they count, or
+            None for everywhere.
+
+    Returns:
+        Like `scores`.
+    """
+    if mask is None:
+        return scores
+    zero = ops.zeros((), scores.dtype)
+    return scores + ops.where(mask, zero, ops.cast(EXCLUDED, scores.dtype))
+
+
+def masked_softmax(scores, mask=None, sinks=None):
+    """Softmax over the last axis, giving nothing to masked positions.
+
+        weight(k) = exp(score(k)) / (exp(sink) + Σ exp(score(j)))
+
+    without `sinks` the first term of the denominator is missing. A row with
+    no allowed position comes out as zeros, not as a uniform guess.
+
+    Args:
+        scores: (..., key) floats of any precision.
+        mask: Booleans broadcastable to `scores`; True means "may be seen".
+        sinks: Broadcastable to (..., 1): a score that takes its share of the
+            weight and looks at nothing.
+
+    Returns:
+        (..., key) weights in the dtype of `scores`.
+    """
+    # float16 tops out at 65504 and sums badly over long rows.
+    dtype = "float64" if scores.dtype == "float64" else "float32"
+    logits = ops.cast(scores, dtype)
+    if mask is not None:
+        logits = ops.where(mask, logits, ops.cast(EXCLUDED, dtype))
+    # Not `ops.softmax`: it warns about a single key, where 1 is right.
+    if sinks is None:
+        weights = tf.nn.softmax(logits, axis=-1)
+    else:
+        sinks = ops.broadcast_to(
+            ops.cast(sinks, dtype), (*ops.shape(logits)[:-1], 1)
+        )
+        logits = ops.concatenate([logits, sinks], axis=-1)
+        weights = tf.nn.softmax(logits, axis=-1)[..., :-1]
+    if mask is not None:
+        weights = ops.where(mask, weights, ops.cast(0, dtype))
+    return ops.cast(weights, scores.dtype)
