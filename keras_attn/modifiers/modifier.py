@@ -1,0 +1,56 @@
+"""What every modifier is: hooks that attention calls."""
+
+import keras
+
+
+@keras.saving.register_keras_serializable(package="keras_attn")
+class Modifier(keras.layers.Layer):
+    """A small layer that changes how an attention scores its keys.
+
+        score(q, k) = cap(query_heads(q) · key_heads(k) · scale) + bias(q, k)
+        weight      = exp(score) / (exp(sinks) + Σ exp(score))
+
+    A subclass overrides the hooks it needs and leaves the others. Attention
+    calls them in this fixed order, so the order of a list of modifiers only
+    matters among those that change the heads. `cap_scores` and `bias` see one
+    tile and its positions, never the whole (query, key) matrix, and take
+    their weights as arguments, so that the tiled backward pass can
+    differentiate them tile by tile. Weights are float32 and never autocast.
+    A modifier is not called: attention builds it and calls its hooks.
+    """
+
+    def build(self, query_shape, key_shape):
+        """Make the weights; shapes are (batch, length, heads, depth)."""
+
+    def query_heads(self, query, positions):
+        """Change the whole (batch, query, heads, depth) query."""
+        return query
+
+    def key_heads(self, key, positions):
+        """Change the whole (batch, key, kv_heads, depth) key."""
+        return key
+
+    def parameters(self) -> tuple:
+        """Weights that `bias` and `sinks` use, as float32 tensors."""
+        return ()
+
+    def cap_scores(self, scores):
+        """Bound the (batch, heads, query, key) scaled scores of a tile."""
+        return scores
+
+    def bias(self, parameters, query_positions, key_positions):
+        """Return what to add to a tile's scores, or None.
+
+        Args:
+            parameters: What `parameters()` returned.
+            query_positions: (batch or 1, query) integers of this tile.
+            key_positions: (batch or 1, key) integers of this tile.
+
+        Returns:
+            (batch or 1, heads, query, key), or None.
+        """
+        return None
+
+    def sinks(self, parameters):
+        """Return (heads,) scores that look at nothing, or None."""
+        return None

@@ -1,0 +1,62 @@
+"""Query-key normalisation: scores that do not depend on lengths of vectors."""
+
+import keras
+from keras import ops
+
+from keras_attn.modifiers.modifier import Modifier
+
+
+@keras.saving.register_keras_serializable(package="keras_attn")
+class QKNorm(Modifier):
+    """Normalises each head of the query and of the key, then scales it.
+
+        query_heads(q) = g ⊙ q / √(mean(q²) + epsilon)
+        key_heads(k)   = h ⊙ k / √(mean(k²) + epsilon)
+
+    with learned g and h of length depth that all heads share. Scores stay
+    bounded however the projections grow, so large models and large learning
+    rates stay stable. Give it before `Rotary`, as Qwen3 does; computed in
+    float32.
+
+    Args:
+        epsilon: Keeps a head of zeros from dividing by zero.
+
+    Reference:
+        Henry et al. 2020, https://arxiv.org/abs/2010.04245; Dehghani et al.
+        2023, section 2, https://arxiv.org/abs/2302.05442; with RMS as in
+        Qwen3 2025, section 2, https://arxiv.org/abs/2505.09388
+    """
+
+    def __init__(self, *, epsilon: float = 1e-6, **kwargs):
+        super().__init__(**kwargs)
+        if epsilon <= 0:
+            raise ValueError(
+                f"`epsilon` must be above 0. Received: epsilon={epsilon}"
+            )
+        self.epsilon = epsilon
+
+    def build(self, query_shape, key_shape):
+        settings = dict(initializer="ones", dtype="float32", autocast=False)
+        self.query_scale = self.add_weight(
+            name="query_scale", shape=(query_shape[-1],), **settings
+        )
+        self.key_scale = self.add_weight(
+            name="key_scale", shape=(key_shape[-1],), **settings
+        )
+
+    def query_heads(self, query, positions):
+        return self._normalise(query, self.query_scale)
+
+    def key_heads(self, key, positions):
+        return self._normalise(key, self.key_scale)
+
+    def get_config(self):
+        return {**super().get_config(), "epsilon": self.epsilon}
+
+    def _normalise(self, heads, scale):
+        # Squares of float16 overflow from 256 on.
+        dtype = keras.backend.result_type(heads.dtype, "float32")
+        x = ops.cast(heads, dtype)
+        mean_square = ops.mean(ops.square(x), axis=-1, keepdims=True)
+        x = x * ops.rsqrt(mean_square + self.epsilon) * ops.cast(scale, dtype)
+        return ops.cast(x, heads.dtype)

@@ -1,0 +1,88 @@
+"""Rotary position embedding: positions turn the query and the key."""
+
+import keras
+
+from keras_attn.modifiers.modifier import Modifier
+from keras_attn.ops.positions import rotary_angles
+from keras_attn.ops.positions import rotate_pairs
+
+
+@keras.saving.register_keras_serializable(package="keras_attn")
+class Rotary(Modifier):
+    """Turns pairs of features by an angle that grows with the position.
+
+        query_heads(q) = R(p) q        key_heads(k) = R(p) k
+        R(p) turns pair i by the angle p · base^(-2i / rotated)
+
+    so a score depends on positions only through their difference. It has no
+    weights and works at lengths that training has not seen, though not well
+    at much greater ones unless `base` is raised.
+
+    Args:
+        base: The slowest pair turns about once in 2π · base positions.
+        fraction: Share of each head's features that is turned, the first
+            ones; `fraction · depth` must be an even whole number.
+        offset: Added to every position.
+        interleaved: Whether neighbours make a pair, as in the paper. By
+            default feature i is paired with feature i + rotated / 2, as
+            GPT-NeoX, Llama and KerasHub do.
+
+    Reference:
+        Su et al. 2021, section 3.2.2. https://arxiv.org/abs/2104.09864
+    """
+
+    def __init__(
+        self,
+        *,
+        base: float = 10000.0,
+        fraction: float = 1.0,
+        offset: int = 0,
+        interleaved: bool = False,
+        **kwargs,
+    ):
+        super().__init__(**kwargs)
+        if base <= 1:
+            raise ValueError(f"`base` must be above 1. Received: base={base}")
+        if not 0 < fraction <= 1:
+            raise ValueError(
+                "`fraction` must be above 0 and at most 1. Received: "
+                f"fraction={fraction}"
+            )
+        self.base = base
+        self.fraction = fraction
+        self.offset = offset
+        self.interleaved = interleaved
+
+    def build(self, query_shape, key_shape):
+        depth = query_shape[-1]
+        pairs = self.fraction * depth / 2
+        self.num_pairs = round(pairs)
+        # A fraction such as 1/3 is not exact, so neither is the product.
+        if self.num_pairs < 1 or abs(pairs - self.num_pairs) > 1e-6:
+            raise ValueError(
+                "Rotary turns pairs of features, so `fraction` · depth must "
+                f"be an even whole number. Received: fraction={self.fraction}, "
+                f"depth={depth}. Choose an even depth of head (`key_dim`) or "
+                "another `fraction`."
+            )
+
+    def query_heads(self, query, positions):
+        return self._rotate(query, positions)
+
+    def key_heads(self, key, positions):
+        return self._rotate(key, positions)
+
+    def get_config(self):
+        return {
+            **super().get_config(),
+            "base": self.base,
+            "fraction": self.fraction,
+            "offset": self.offset,
+            "interleaved": self.interleaved,
+        }
+
+    def _rotate(self, heads, positions):
+        angles = rotary_angles(
+            positions + self.offset, self.num_pairs, self.base
+        )
+        return rotate_pairs(heads, angles, interleaved=self.interleaved)

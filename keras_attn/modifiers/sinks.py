@@ -1,0 +1,40 @@
+"""Attention sinks: somewhere to look when there is nothing to see."""
+
+import keras
+from keras import ops
+
+from keras_attn.modifiers.modifier import Modifier
+
+
+@keras.saving.register_keras_serializable(package="keras_attn")
+class Sinks(Modifier):
+    """Adds one learned score per head that looks at nothing.
+
+        weight(k) = exp(score(k)) / (exp(sink) + Σ exp(score(j)))
+
+    so the weights may sum to less than 1. Without it a head that has nothing
+    to say must still look somewhere, and learns to pile its weight on the
+    first token, which a rolling window then loses.
+
+    Reference:
+        Xiao et al. 2024, section 3, https://arxiv.org/abs/2309.17453; one
+        score per head as in gpt-oss 2025, section 2.2,
+        https://arxiv.org/abs/2508.10925
+    """
+
+    def build(self, query_shape, key_shape):
+        self.scores = self.add_weight(
+            name="scores",
+            shape=(query_shape[-2],),
+            initializer="zeros",
+            dtype="float32",
+            autocast=False,
+        )
+
+    def parameters(self):
+        # The cast makes a tensor of the variable.
+        return (ops.cast(self.scores, "float32"),)
+
+    def sinks(self, parameters):
+        (scores,) = parameters
+        return scores

@@ -1,0 +1,135 @@
+import inspect
+import json
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from keras_attn import modifiers
+from keras_attn.modifiers.modifier import Modifier
+from keras_attn.ops import attention
+
+every_modifier = pytest.mark.parametrize(
+    ("cls", "init"),
+    [
+        (
+            modifiers.Rotary,
+            {"base": 50.0, "fraction": 0.5, "offset": 3, "interleaved": True},
+        ),
+        (modifiers.ALiBi, {}),
+        (
+            modifiers.RelativeBias,
+            {"num_buckets": 6, "max_distance": 9, "bidirectional": False},
+        ),
+        (modifiers.SoftCap, {"cap": 1.5}),
+        (modifiers.QKNorm, {"epsilon": 0.1}),
+        (modifiers.Sinks, {}),
+    ],
+    ids=lambda x: x.__name__ if inspect.isclass(x) else "",
+)
+
+
+@keras.saving.register_keras_serializable(package="tests")
+class Looks(keras.layers.Layer):
+    """The least layer that owns a modifier."""
+
+    def __init__(self, modifier, implementation="dense", **kwargs):
+        super().__init__(**kwargs)
+        self.modifier = modifiers.get(modifier)
+        self.implementation = implementation
+
+    def build(self, input_shape):
+        # A modifier comes back from a file already built.
+        if not self.modifier.built:
+            self.modifier.build(input_shape, input_shape)
+
+    def call(self, heads):
+        return attention(
+            heads,
+            heads,
+            heads,
+            modifiers=[self.modifier],
+            implementation=self.implementation,
+        )
+
+    def get_config(self):
+        return {
+            **super().get_config(),
+            "modifier": keras.saving.serialize_keras_object(self.modifier),
+            "implementation": self.implementation,
+        }
+
+
+@pytest.fixture
+def heads(rng):
+    return rng.normal(size=(2, 5, 3, 4)).astype("float32")
+
+
+def test_a_modifier_that_overrides_nothing_changes_nothing(heads):
+    modifier = Modifier()
+    assert modifier.parameters() == ()
+    plain = attention(heads, heads, heads)
+    modified = attention(heads, heads, heads, modifiers=[modifier])
+    np.testing.assert_array_equal(modified, plain)
+
+
+@every_modifier
+def test_the_config_is_the_constructor(cls, init):
+    modifier = cls(**init)
+    registered = keras.saving.get_registered_name(cls)
+    assert registered == f"keras_attn>{cls.__name__}"
+    config = modifier.get_config()
+    assert {name: config[name] for name in init} == init
+    arguments = inspect.signature(cls.__init__).parameters
+    assert not arguments.keys() - {"self", "args", "kwargs"} - config.keys()
+    assert cls.from_config(config).get_config() == config
+    json.dumps(config)
+
+
+@every_modifier
+def test_the_output_is_not_the_plain_one(cls, init, heads):
+    plain = attention(heads, heads, heads).numpy()
+    assert np.abs(Looks(cls(**init))(heads) - plain).max() > 1e-3
+
+
+@every_modifier
+@pytest.mark.parametrize("implementation", ["dense", "tiled"])
+def test_every_weight_learns(cls, init, implementation, heads):
+    layer = Looks(cls(**init), implementation)
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_sum(layer(heads) ** 2)
+    weights = layer.trainable_weights
+    assert len(weights) == {"RelativeBias": 1, "QKNorm": 2, "Sinks": 1}.get(
+        cls.__name__, 0
+    )
+    for gradient in tape.gradient(loss, [weight.value for weight in weights]):
+        gradient = tf.convert_to_tensor(gradient)
+        assert np.isfinite(gradient).all()
+        assert np.any(gradient)
+
+
+@every_modifier
+@pytest.mark.parametrize("policy", ["mixed_bfloat16", "mixed_float16"])
+def test_weights_stay_in_float32(cls, init, policy, heads):
+    layer = Looks(cls(**init, dtype=policy), dtype=policy)
+    output = layer(heads)
+    assert output.dtype == layer.compute_dtype
+    assert all(weight.dtype == "float32" for weight in layer.weights)
+    exact = Looks(cls(**init))
+    exact.build(heads.shape)
+    exact.set_weights(layer.get_weights())
+    np.testing.assert_allclose(
+        tf.cast(output, "float32"), exact(heads), atol=0.05
+    )
+
+
+@every_modifier
+def test_saves_and_loads_with_its_layer(cls, init, heads, tmp_path):
+    inputs = keras.Input((None, 3, 4))
+    model = keras.Model(inputs, Looks(cls(**init))(inputs))
+    for weight in model.weights:
+        weight.assign(weight + 0.5)
+    model.save(tmp_path / "model.keras")
+    loaded = keras.saving.load_model(tmp_path / "model.keras")
+    np.testing.assert_allclose(loaded(heads), model(heads), rtol=1e-6)

@@ -1,0 +1,106 @@
+import math
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from keras_attn.ops.positions import alibi_slopes
+from keras_attn.ops.positions import relative_buckets
+from keras_attn.ops.positions import rotary_angles
+from keras_attn.ops.positions import rotate_pairs
+
+
+def buckets_of(distances, **settings):
+    """Buckets of keys that stand `distances` before the query."""
+    keys = -np.array([distances])
+    return relative_buckets(np.array([[0]]), keys, **settings).numpy()[0, 0]
+
+
+def test_angles_are_position_times_frequency():
+    angles = rotary_angles(np.array([[0, 1, 7]]), 3, base=100.0)
+    for i, position in enumerate([0, 1, 7]):
+        for pair in range(3):
+            expected = position * 100.0 ** (-2 * pair / 6)
+            np.testing.assert_allclose(angles[0, i, pair], expected, rtol=1e-6)
+
+
+def test_angles_of_far_positions_are_exact_to_float32():
+    angles = rotary_angles(np.array([[131071, 131072]]), 2)
+    assert angles.dtype == "float32"
+    np.testing.assert_array_equal(angles[0, :, 0], [131071, 131072])
+
+
+@pytest.mark.parametrize("interleaved", [False, True])
+def test_pairs_turn_like_complex_numbers(interleaved, rng):
+    heads = rng.normal(size=(2, 3, 5, 7))
+    angles = rng.normal(size=(2, 3, 2)).astype("float32")
+    rotated = rotate_pairs(
+        tf.constant(heads), tf.constant(angles), interleaved=interleaved
+    ).numpy()
+    places = [(0, 1), (2, 3)] if interleaved else [(0, 2), (1, 3)]
+    for pair, (real, imaginary) in enumerate(places):
+        number = heads[..., real] + 1j * heads[..., imaginary]
+        number *= np.exp(1j * angles.astype("float64")[..., pair, None])
+        np.testing.assert_allclose(rotated[..., real], number.real, rtol=1e-6)
+        np.testing.assert_allclose(
+            rotated[..., imaginary], number.imag, rtol=1e-6
+        )
+    np.testing.assert_array_equal(rotated[..., 4:], heads[..., 4:])
+
+
+def test_slopes_of_a_power_of_two_are_geometric():
+    np.testing.assert_allclose(
+        alibi_slopes(8), [2.0**-i for i in range(1, 9)], rtol=1e-12
+    )
+    assert alibi_slopes(1) == [2.0**-8]
+
+
+def test_slopes_of_other_numbers_fill_up_from_the_next_power():
+    # The released code of the paper gives these for twelve heads.
+    expected = [2.0**-i for i in range(1, 9)]
+    expected += [2.0**-0.5, 2.0**-1.5, 2.0**-2.5, 2.0**-3.5]
+    np.testing.assert_allclose(alibi_slopes(12), expected, rtol=1e-12)
+    np.testing.assert_allclose(
+        alibi_slopes(3), [2.0**-4, 2.0**-8, 2.0**-2], rtol=1e-12
+    )
+
+
+def test_buckets_of_t5_are_where_t5_has_them():
+    # First distance of each bucket with 32 buckets up to distance 128.
+    first = [*range(9), 12, 16, 23, 32, 46, 64, 91]
+    expected = np.searchsorted(first, np.arange(200), side="right") - 1
+    np.testing.assert_array_equal(buckets_of(range(200)), expected)
+    after = buckets_of([-distance for distance in range(1, 200)])
+    np.testing.assert_array_equal(after, expected[1:] + 16)
+
+
+@pytest.mark.parametrize("num_buckets", [2, 7, 32])
+def test_one_directional_buckets_follow_the_logarithm(num_buckets):
+    exact = num_buckets // 2
+    expected = []
+    for n in range(1, 150):
+        bucket = n
+        if n >= exact:
+            share = math.log(n / exact) / math.log(101 / exact)
+            # 101 is prime, so no share but 0 and 1 falls on a boundary.
+            bucket = exact + int(share * (num_buckets - exact) + 1e-9)
+        expected.append(min(bucket, num_buckets - 1))
+    actual = buckets_of(
+        range(1, 150),
+        num_buckets=num_buckets,
+        max_distance=101,
+        bidirectional=False,
+    )
+    np.testing.assert_array_equal(actual, expected)
+    future = buckets_of([-1, -1000], bidirectional=False)
+    np.testing.assert_array_equal(future, [0, 0])
+
+
+def test_huge_distances_share_the_last_bucket():
+    far = [128, 10**6, 2**31 - 2]
+    np.testing.assert_array_equal(buckets_of(far), [15, 15, 15])
+    before = [-n for n in far]
+    np.testing.assert_array_equal(buckets_of(before), [31, 31, 31])
+    np.testing.assert_array_equal(
+        buckets_of(far, bidirectional=False), [31] * 3
+    )
