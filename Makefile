@@ -1,0 +1,80 @@
+# Everything runs in .venv, which is made on first use and brought up to date
+# when setup.cfg changes. `make help` lists the commands.
+
+PYTHON ?= python3
+PIP = .venv/bin/python -m pip --disable-pip-version-check
+INSTALL = $(PIP) install -qq --upgrade-strategy only-if-needed
+PYTEST = .venv/bin/python -m pytest
+
+.DELETE_ON_ERROR:
+.PHONY: help demo test test-slow lint format bench accelerator clean
+
+help: ## List the commands
+	@grep -E '^[a-z-]+:.*## ' Makefile | sed -E 's/:.*## /\t/' | expand -t 14
+
+demo: .venv/demo ## Train a small attention model, draw what it looks at
+	@.venv/bin/python -m examples.reverse_digits
+
+test: .venv/test ## Run the quick tests
+	@$(PYTEST) -q
+
+# One run for each kind, so that a kind without tests fails (pytest's status 5).
+test-slow: .venv/test .venv/peers .venv/accelerator ## Run slow, peers and accelerator tests
+	@$(PYTEST) -q -m "slow and not peers and not accelerator"
+	@$(PYTEST) -q -m "peers and not accelerator"
+	@$(PYTEST) -q -m "accelerator"
+
+lint: .venv/test ## Check style
+	@.venv/bin/ruff check .
+	@.venv/bin/ruff format --check .
+
+format: .venv/test ## Mend style
+	@.venv/bin/ruff check --fix .
+	@.venv/bin/ruff format .
+
+bench: .venv/test .venv/peers ## Compare time and memory with Keras and torch
+	@.venv/bin/python -m benchmarks.attention
+
+accelerator: .venv/accelerator ## Install the TPU and GPU compilers
+
+clean: ## Remove .venv and build/
+	rm -rf .venv build
+
+# The files below are stamps: empty, newer than the installation they stand for.
+
+.venv/made:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || { \
+	  echo "Python 3.10 or newer is needed: make PYTHON=/path/to/python3"; \
+	  exit 1; }
+	@echo "Making .venv with $$($(PYTHON) --version)"
+	@# Some systems split venv from its pip; then ours comes from the outside.
+	@$(PYTHON) -m venv .venv >/dev/null 2>&1 || { \
+	  $(PYTHON) -m venv --clear --without-pip .venv && \
+	  $(PYTHON) -m pip --python .venv/bin/python install -qq pip; }
+	@touch $@
+
+.venv/demo: .venv/made setup.cfg pyproject.toml
+	@echo "Installing TensorFlow, Keras and matplotlib (minutes, once)"
+	@$(INSTALL) -e ".[plot]"
+	@touch $@
+
+.venv/test: .venv/demo
+	@echo "Installing the tools for testing"
+	@$(INSTALL) -e ".[plot,dev]"
+	@touch $@
+
+.venv/peers: .venv/test
+	@echo "Installing the libraries we compare with (large, once)"
+	@$(INSTALL) -e ".[peers]"
+	@touch $@
+
+# The CUDA plugin's own dependencies are gigabytes of GPU libraries that
+# compiling without a GPU does not use; it must match jax's version.
+.venv/accelerator: .venv/test
+	@echo "Installing the TPU and GPU compilers (large, once)"
+	@$(INSTALL) -e ".[accelerator]"
+	@version=$$(.venv/bin/python -c \
+	  'import importlib.metadata as m; print(m.version("jax"))') && \
+	  $(INSTALL) --no-deps "jax-cuda12-plugin==$$version" \
+	    "jax-cuda12-pjrt==$$version"
+	@touch $@
