@@ -1,0 +1,117 @@
+"""Measure in this process, one JSON line per case; `attention.py` calls it.
+
+    python -m benchmarks.measure time 2048 ours keras_op torch
+    python -m benchmarks.measure memory 2048 ours
+
+Sides are timed in turns, so that what disturbs the machine disturbs them all.
+Memory is measured in a fresh copy of the process each time, because
+TensorFlow's allocators keep what they once had. Needs Linux, for /proc.
+"""
+
+import argparse
+import dataclasses
+import gc
+import importlib
+import json
+import multiprocessing
+import pathlib
+import re
+import time
+
+from benchmarks.cases import Case
+from benchmarks.cases import cases_of
+from benchmarks.sides import SIDES
+
+
+def time_steps(steps: dict, *, rounds: int, seconds: float) -> dict[str, float]:
+    """Time steps in turns; the best milliseconds of each.
+
+    Args:
+        steps: Functions without arguments, by name.
+        rounds: How many turns each step gets.
+        seconds: How long a turn lasts; at least one call.
+    """
+    for step in steps.values():
+        step()
+    best = dict.fromkeys(steps, float("inf"))
+    for _ in range(rounds):
+        for name, step in steps.items():
+            turn_ends = time.perf_counter() + seconds
+            while True:
+                started = time.perf_counter()
+                step()
+                ended = time.perf_counter()
+                best[name] = min(best[name], 1e3 * (ended - started))
+                if ended > turn_ends:
+                    break
+    return best
+
+
+def peak_memory(side: str, case: Case) -> dict[str, float]:
+    """Measure how far the first call of a step raises the peak.
+
+    Returns:
+        Megabytes that the call added to its inputs, and that the whole
+        process held at its peak.
+    """
+    # Threads, kernels and the like; too small to leave memory to reuse.
+    SIDES[side](dataclasses.replace(case, length=64))()
+    step = SIDES[side](case)
+    gc.collect()
+    pathlib.Path("/proc/self/clear_refs").write_text("5")  # peak := now
+    before = _megabytes("VmRSS")
+    step()
+    peak = _megabytes("VmHWM")
+    return {"extra_megabytes": peak - before, "process_megabytes": peak}
+
+
+def in_a_fresh_copy(function, *args):
+    """Call `function` in a fork of this process, and return what it does."""
+    context = multiprocessing.get_context("fork")
+    receiver, sender = context.Pipe(duplex=False)
+    child = context.Process(target=lambda: sender.send(function(*args)))
+    child.start()
+    sender.close()
+    try:
+        return receiver.recv()
+    except EOFError:
+        return {"note": "failed"}
+    finally:
+        child.join()
+
+
+def _megabytes(field):
+    text = pathlib.Path("/proc/self/status").read_text()
+    return int(re.search(rf"{field}:\s+(\d+) kB", text)[1]) * 1024 / 1e6
+
+
+def main():
+    """Measure some or all of the four cases of one length."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("what", choices=["time", "memory"])
+    parser.add_argument("length", type=int)
+    parser.add_argument("sides", nargs="+", choices=SIDES)
+    parser.add_argument("--cases", type=int, nargs="+", default=range(4))
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--seconds", type=float, default=0.5)
+    args = parser.parse_args()
+    for index in args.cases:
+        case = cases_of(args.length)[index]
+        if args.what == "time":
+            best = time_steps(
+                {side: SIDES[side](case) for side in args.sides},
+                rounds=args.rounds,
+                seconds=args.seconds,
+            )
+            results = {side: {"milliseconds": ms} for side, ms in best.items()}
+        else:
+            results = {}
+            for side in args.sides:
+                # Imported once, before the copies are made.
+                importlib.import_module("torch" if side == "torch" else "keras")
+                results[side] = in_a_fresh_copy(peak_memory, side, case)
+        print(json.dumps({"case": index, "results": results}), flush=True)
+
+
+if __name__ == "__main__":
+    main()
