@@ -110,7 +110,7 @@ def test_without_a_query_mask_nothing_is_hidden(rng):
 
 
 def test_a_query_mask_of_another_length_is_refused():
-    with pytest.raises(ValueError, match="`query_mask`.*belongs in"):
+    with pytest.raises(ValueError, match=r"`query_mask`.*belongs in"):
         masks.hide_padded_queries(np.ones((2, 3, 4)), np.ones((2, 4), "bool"))
 
 
@@ -121,7 +121,7 @@ def test_places_count_from_zero():
 
 @pytest.mark.parametrize("window", [0, -1, 1.5])
 def test_a_window_that_shows_nothing_is_refused(window):
-    with pytest.raises(ValueError, match="`window`.*at least 1"):
+    with pytest.raises(ValueError, match=r"`window`.*at least 1"):
         masks.check_window(window)
 
 

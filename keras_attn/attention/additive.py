@@ -1,0 +1,104 @@
+"""Additive attention: the score is a small network."""
+
+import keras
+from keras import ops
+
+from keras_attn.attention import checks
+from keras_attn.attention.single_head import SingleHeadAttention
+from keras_attn.ops import masks
+from keras_attn.ops.dropout import seeded_dropout
+from keras_attn.ops.softmax import masked_softmax
+
+
+@keras.saving.register_keras_serializable(package="keras_attn")
+class AdditiveAttention(SingleHeadAttention):
+    """Attention scored by a network with one hidden layer.
+
+        score(q, h) = v · tanh(W_q q + W_k key(h) + b)
+        output(q)   = Σ softmax(score(q, h)) value(h)        over the keys h
+
+    Query and key may differ in width, which a dot product forbids. The price
+    is a (batch, query, key, units) tensor: keep it for short sequences.
+
+    Args:
+        units: Width of the hidden layer.
+        use_bias: Whether there is a b.
+        key_function, value_function: None for h itself, "linear" for W h + b,
+            or the name of a Keras activation σ for σ(W h + b).
+        dropout: Fraction of the weights dropped while training.
+
+    Call arguments:
+        query: (batch, query, query_features); query_mask: (batch, query).
+        value: (batch, key, value_features); value_mask: (batch, key).
+        key: (batch, key, key_features), or `value`; key_mask likewise.
+        attention_mask: Broadcastable to (batch, query, key).
+        return_attention_scores: Whether to return the weights as well.
+        use_causal_mask: Whether query i sees keys 0 to i only.
+
+    Returns:
+        (batch, query, value_features), then (batch, query, key) if asked for.
+        A query that may see nothing, or is padding, gets zeros.
+
+    Reference:
+        Bahdanau et al. 2015, appendix A.1.2. https://arxiv.org/abs/1409.0473
+    """
+
+    def __init__(
+        self,
+        units: int,
+        *,
+        use_bias: bool = False,
+        key_function: str | None = None,
+        value_function: str | None = None,
+        dropout: float = 0.0,
+        **kwargs,
+    ):
+        super().__init__(
+            key_function=key_function,
+            value_function=value_function,
+            dropout=dropout,
+            **kwargs,
+        )
+        checks.size(units, "units")
+        self.units = units
+        self.use_bias = use_bias
+
+        self.query_dense = keras.layers.Dense(
+            units, use_bias=use_bias, name="query", dtype=self.dtype_policy
+        )
+        self.key_dense = keras.layers.Dense(
+            units, use_bias=False, name="key", dtype=self.dtype_policy
+        )
+
+    def build(self, query_shape, value_shape, key_shape=None):
+        super().build(query_shape, value_shape, key_shape)
+        self.query_dense.build(query_shape)
+        self.key_dense.build(value_shape if key_shape is None else key_shape)
+        self.score_vector = self.add_weight(
+            name="score_vector", shape=(self.units,)
+        )
+
+    def get_config(self):
+        return {
+            **super().get_config(),
+            "units": self.units,
+            "use_bias": self.use_bias,
+        }
+
+    def attend(
+        self, query, key, value, *, mask, causal, dropout, seed, return_weights
+    ):
+        visible = masks.by_position(
+            masks.from_start(query),
+            masks.from_start(key),
+            causal=causal,
+            window=None,
+        )
+        query = self.query_dense(query)[:, :, None]  # (batch, query, 1, units)
+        key = self.key_dense(key)[:, None]  # (batch, 1, key, units)
+        hidden = ops.tanh(query + key)  # (batch, query, key, units)
+        scores = ops.einsum("bqku,u->bqk", hidden, self.score_vector)
+        weights = masked_softmax(scores, masks.combine(visible, mask))
+        if dropout:
+            weights = seeded_dropout(weights, dropout, seed)
+        return ops.matmul(weights, value), weights
