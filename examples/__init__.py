@@ -1,0 +1,1 @@
+"""Training scripts, one for each task, each a document."""

@@ -1,0 +1,31 @@
+"""Attention for Keras 3 on TensorFlow.
+
+    import keras_attn
+
+    keras_attn.layers     layers that look: DotAttention to MultiHeadAttention
+    keras_attn.modifiers  what changes how they score: Rotary, ALiBi, ...
+    keras_attn.ops        the function under them all: attention
+    keras_attn.plot       pictures of what was looked at
+
+The house: data flows from left to right, and a room imports only rooms to
+its left.
+
+    ops ── modifiers ── attention ── (layers: the door)
+    plot, which no other room imports
+"""
+
+import keras
+
+from keras_attn import layers as layers
+from keras_attn import modifiers as modifiers
+from keras_attn import ops as ops
+from keras_attn import plot as plot
+
+__version__ = "0.1.0"
+
+if keras.backend.backend() != "tensorflow":
+    raise ImportError(
+        "keras_attn runs on TensorFlow. Received: Keras' backend is "
+        f"{keras.backend.backend()!r}. Set the environment variable "
+        "KERAS_BACKEND=tensorflow before Keras is imported."
+    )

@@ -1,0 +1,1 @@
+"""Layers that look: (query, value, key) to context."""

@@ -1,0 +1,117 @@
+"""A picture of what each written token looked at."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from keras import ops
+
+from keras_attn.plot.canvas import font_families
+from keras_attn.plot.canvas import light_to_dark
+from keras_attn.plot.canvas import new_figure
+
+INCHES_PER_TOKEN = 0.36
+INCHES_PER_CHARACTER = 0.11
+MAX_LABEL = 24  # characters, beyond which a label would dwarf the picture
+
+
+def alignment(weights, source: Sequence, target: Sequence):
+    """Draw attention weights as a table: a row for each token written.
+
+    The darker a cell, the more the row's token looked at the column's. White
+    is 0; the darkest colour is the largest weight, named by the scale.
+
+    Args:
+        weights: (target, source) weights of one example, or (heads, target,
+            source), of which the mean over heads is drawn.
+        source: Labels of the positions looked at; a string is taken as its
+            characters.
+        target: Labels of the positions that look, likewise.
+
+    Returns:
+        A `matplotlib.figure.Figure`; `figure.savefig("alignment.png")` writes
+        it. Labels longer than 24 characters are shortened.
+
+    Reference:
+        Bahdanau et al. 2015, figure 3. https://arxiv.org/abs/1409.0473
+    """
+    weights = _as_table(weights, len(source), len(target))
+    source = [_label(token) for token in source]
+    target = [_label(token) for token in target]
+
+    upright = max(map(len, source)) <= 2
+    above = 1 if upright else max(map(len, source))
+    width = (
+        len(source) * INCHES_PER_TOKEN
+        + max(map(len, target)) * INCHES_PER_CHARACTER
+        + 1.4  # the colour scale and its labels
+    )
+    height = (
+        max(len(target), 4) * INCHES_PER_TOKEN
+        + above * INCHES_PER_CHARACTER
+        + 0.8  # the title of the axis and the margins
+    )
+    figure = new_figure(width, height)
+    axes = figure.add_subplot()
+    image = axes.imshow(weights, cmap=light_to_dark(), vmin=0.0)
+
+    # A "$" in a token is not the start of a formula.
+    text = dict(parse_math=False, fontfamily=font_families())
+    axes.set_xticks(
+        range(len(source)), source, rotation=0 if upright else 90, **text
+    )
+    axes.set_yticks(range(len(target)), target, **text)
+    axes.xaxis.tick_top()
+    axes.xaxis.set_label_position("top")
+    axes.set_xlabel("source")
+    axes.set_ylabel("target")
+    axes.tick_params(length=0)
+
+    # Pale lines between the cells lead the eye from a label to its cell.
+    axes.set_xticks(np.arange(len(source) + 1) - 0.5, minor=True)
+    axes.set_yticks(np.arange(len(target) + 1) - 0.5, minor=True)
+    axes.grid(which="minor", color="#dddddd", linewidth=0.8)
+    axes.tick_params(which="minor", length=0)
+    for spine in axes.spines.values():
+        spine.set_visible(False)
+
+    scale = figure.colorbar(image, ax=axes, aspect=30, pad=0.02, label="weight")
+    scale.outline.set_visible(False)
+    return figure
+
+
+def _as_table(weights, num_source, num_target):
+    """Check the weights and bring them to (target, source)."""
+    weights = np.asarray(ops.convert_to_numpy(weights), "float64")
+    if weights.ndim not in (2, 3):
+        raise ValueError(
+            "`weights` must be (target, source) or (heads, target, source). "
+            f"Received: weights.shape={weights.shape}. "
+            "Of a batch, pick one example: weights[0]."
+        )
+    if 0 in weights.shape or weights.shape[-2:] != (num_target, num_source):
+        raise ValueError(
+            "`weights` needs a row for each label of `target` and a column "
+            f"for each of `source`. Received: weights.shape={weights.shape}, "
+            f"len(target)={num_target}, len(source)={num_source}. "
+            "Cut padding off with weights[:num_target, :num_source]."
+        )
+    if not np.isfinite(weights).all() or weights.min() < 0:
+        raise ValueError(
+            "`weights` must be finite and not negative, as after a softmax. "
+            f"Received: minimum {weights.min()}, maximum {weights.max()}."
+        )
+    return weights.mean(axis=0) if weights.ndim == 3 else weights
+
+
+def _label(token):
+    """Turn a token into one line that can be seen and is not too long."""
+    text = (
+        token.decode("utf-8", "replace") if isinstance(token, bytes) else token
+    )
+    text = str(text)
+    if text.isspace():
+        text = repr(text)[1:-1].replace(" ", "␣")
+    text = text.replace("\n", "\\n").replace("\t", "\\t")
+    if len(text) > MAX_LABEL:
+        text = text[: MAX_LABEL - 1] + "…"
+    return text

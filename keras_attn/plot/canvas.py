@@ -1,0 +1,47 @@
+"""A figure to draw on, or a sentence that says what to install."""
+
+# Scripts that matplotlib's own font lacks, in fonts that systems ship.
+FALLBACK_FONTS = (
+    "Noto Sans CJK JP",
+    "Noto Sans CJK SC",
+    "Noto Sans Devanagari",
+    "Noto Sans",
+    "PingFang SC",
+    "Hiragino Sans",
+    "Microsoft YaHei",
+    "Nirmala UI",
+    "Arial Unicode MS",
+)
+
+
+def new_figure(width: float, height: float):
+    """Return an empty matplotlib `Figure`, `width` by `height` inches.
+
+    It belongs to the caller alone: pyplot does not keep it alive, and saving
+    it needs no display.
+    """
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise ImportError(
+            "Drawing needs matplotlib, which is not installed. "
+            'Install it with: pip install "keras_attn[plot]"'
+        ) from error
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def font_families() -> list[str]:
+    """Return matplotlib's default fonts, then installed ones for the rest."""
+    import matplotlib
+    from matplotlib.font_manager import fontManager
+
+    installed = {font.name for font in fontManager.ttflist}
+    fallbacks = [name for name in FALLBACK_FONTS if name in installed]
+    return [*matplotlib.rcParams["font.family"], *fallbacks]
+
+
+def light_to_dark():
+    """Return a colour map from white to a blue that black text survives."""
+    from matplotlib.colors import LinearSegmentedColormap
+
+    return LinearSegmentedColormap.from_list("light", ["#ffffff", "#2b7bba"])
