@@ -34,16 +34,23 @@ DATA_TYPES = {
 
 
 def run(folder, signature: str, inputs: dict, *, timeout: float = 120) -> dict:
-    """Answer one request in a process of its own.
+    """Answer one request: `run_each` for a single one."""
+    return run_each(folder, signature, [inputs], timeout=timeout)[0]
+
+
+def run_each(
+    folder, signature: str, requests: list[dict], *, timeout: float = 120
+) -> list[dict]:
+    """Load once and answer requests in turn, in a process of its own.
 
     Args:
         folder: The SavedModel, with `saved_model.pb` in it.
         signature: Name of a signature.
-        inputs: Arrays by the signature's names, in its dtypes.
+        requests: Arrays by the signature's names, in its dtypes.
         timeout: Seconds after which the process is stopped.
 
     Returns:
-        Arrays by the signature's names.
+        For each request, arrays by the signature's names.
 
     Raises:
         RuntimeError: With TensorFlow's own message, if it refuses.
@@ -55,30 +62,36 @@ def run(folder, signature: str, inputs: dict, *, timeout: float = 120) -> dict:
             f"{sorted(signatures)}."
         )
     definition = signatures[signature]
-    if set(inputs) != set(definition.inputs):
-        raise ValueError(
-            f"Signature {signature!r} takes {sorted(definition.inputs)}. "
-            f"Received: {sorted(inputs)}"
-        )
+    for inputs in requests:
+        if set(inputs) != set(definition.inputs):
+            raise ValueError(
+                f"Signature {signature!r} takes {sorted(definition.inputs)}. "
+                f"Received: {sorted(inputs)}"
+            )
+    job = {
+        "folder": str(folder),
+        "libraries": _libraries(),
+        "inputs": {k: v.name for k, v in definition.inputs.items()},
+        "outputs": {k: v.name for k, v in definition.outputs.items()},
+        "requests": len(requests),
+    }
     with tempfile.TemporaryDirectory() as exchange:
-        request = {
-            "folder": str(folder),
-            "libraries": _libraries(),
-            "inputs": {k: v.name for k, v in definition.inputs.items()},
-            "outputs": {k: v.name for k, v in definition.outputs.items()},
-        }
-        pathlib.Path(exchange, "request.json").write_text(json.dumps(request))
-        np.savez(pathlib.Path(exchange, "inputs.npz"), **inputs)
+        exchange = pathlib.Path(exchange)
+        (exchange / "job.json").write_text(json.dumps(job))
+        for number, inputs in enumerate(requests):
+            np.savez(exchange / f"inputs_{number}.npz", **inputs)
         process = subprocess.run(
-            [sys.executable, __file__, exchange],
+            [sys.executable, __file__, str(exchange)],
             capture_output=True,
             text=True,
             timeout=timeout,
         )
         if process.returncode:
             raise RuntimeError(process.stderr)
-        with np.load(pathlib.Path(exchange, "outputs.npz")) as outputs:
-            return dict(outputs)
+        return [
+            _read(exchange / f"outputs_{number}.npz")
+            for number in range(len(requests))
+        ]
 
 
 def op_names(folder) -> set[str]:
@@ -97,6 +110,11 @@ def _meta_graph(folder):
     saved = saved_model_pb2.SavedModel()
     saved.ParseFromString(pathlib.Path(folder, "saved_model.pb").read_bytes())
     return saved.meta_graphs[0]
+
+
+def _read(path):
+    with np.load(path) as arrays:
+        return dict(arrays)
 
 
 def _libraries():
@@ -147,7 +165,7 @@ def load_library(paths):
 class Session:
     """A loaded SavedModel.
 
-    Nothing is ever freed: the process ends after one answer.
+    Nothing is ever freed: the process ends after its answers.
     """
 
     def __init__(self, library, folder: str):
@@ -233,20 +251,19 @@ class Session:
 
 
 def answer(exchange: pathlib.Path):
-    """Read a request from the folder `exchange`, and write its outputs."""
+    """Read a job from the folder `exchange`, and write its outputs there."""
     forbid_imports()
-    request = json.loads((exchange / "request.json").read_text())
-    with np.load(exchange / "inputs.npz") as inputs:
-        feeds = {
-            request["inputs"][name]: array for name, array in inputs.items()
-        }
-    session = Session(load_library(request["libraries"]), request["folder"])
-    arrays = session.run(feeds, list(request["outputs"].values()))
+    job = json.loads((exchange / "job.json").read_text())
+    session = Session(load_library(job["libraries"]), job["folder"])
+    for number in range(job["requests"]):
+        inputs = _read(exchange / f"inputs_{number}.npz")
+        feeds = {job["inputs"][name]: array for name, array in inputs.items()}
+        arrays = session.run(feeds, list(job["outputs"].values()))
+        outputs = dict(zip(job["outputs"], arrays, strict=True))
+        np.savez(exchange / f"outputs_{number}.npz", **outputs)
     for name in FORBIDDEN:
         if sys.modules[name] is not None:
             raise RuntimeError(f"{name} was imported: this proves nothing.")
-    outputs = dict(zip(request["outputs"], arrays, strict=True))
-    np.savez(exchange / "outputs.npz", **outputs)
 
 
 if __name__ == "__main__":

@@ -21,16 +21,20 @@ from tests import cpp_loader
 
 VOCABULARY, WIDTH, HEADS, DEPTH = 11, 12, 4, 6
 
-# (batch, target, source); a model is traced with none of them. The last is
+# Batch and lengths; a model is traced with none of them. The last source is
 # longer than a tile and ends in the middle of one.
-SIZES = [(3, 7, 5), (1, 1, 1), (2, 3, 530)]
+SIZES = [
+    (3, {"target": 7, "source": 5}),
+    (1, {"target": 1, "source": 1}),
+    (2, {"target": 3, "source": 530}),
+]
 
 
-def encoder(implementation):
-    """Two layers that see padding only if a mask is lost on the way."""
+def encoder():
+    """One dense and one tiled layer on a sequence with padding."""
     source = keras.Input((None,), dtype="int32", name="source")
     features = keras.layers.Embedding(VOCABULARY, WIDTH, mask_zero=True)(source)
-    for use_causal_mask in (False, True):
+    for implementation, use_causal_mask in (("dense", False), ("tiled", True)):
         attended = MultiHeadAttention(
             HEADS, DEPTH, implementation=implementation
         )(features, features, use_causal_mask=use_causal_mask)
@@ -39,28 +43,31 @@ def encoder(implementation):
     return keras.Model([source], {"features": features})
 
 
-def modified(implementation):
+def modified():
     """Cross-attention with every modifier, grouped heads and a window."""
     target = keras.Input((None,), dtype="int32", name="target")
     source = keras.Input((None,), dtype="int32", name="source")
     embedding = keras.layers.Embedding(VOCABULARY, WIDTH, mask_zero=True)
-    features = MultiHeadAttention(
-        HEADS,
-        DEPTH,
-        sliding_window=300,
-        use_gate=True,
-        num_kv_heads=2,
-        modifiers=[
-            QKNorm(),
-            Rotary(),
-            SoftCap(5.0),
-            ALiBi(),
-            RelativeBias(num_buckets=8),
-            Sinks(),
-        ],
-        implementation=implementation,
-    )(embedding(target), embedding(source))
-    return keras.Model([target, source], {"features": features})
+    outputs = {}
+    for implementation in ("dense", "tiled"):
+        layer = MultiHeadAttention(
+            HEADS,
+            DEPTH,
+            sliding_window=300,
+            use_gate=True,
+            num_kv_heads=2,
+            modifiers=[
+                QKNorm(),
+                Rotary(),
+                SoftCap(5.0),
+                ALiBi(),
+                RelativeBias(num_buckets=8),
+                Sinks(),
+            ],
+            implementation=implementation,
+        )
+        outputs[implementation] = layer(embedding(target), embedding(source))
+    return keras.Model([target, source], outputs)
 
 
 def lectures():
@@ -85,34 +92,27 @@ def lectures():
     )
 
 
-@pytest.mark.parametrize(
-    "model",
-    [
-        pytest.param(lambda: encoder("dense"), id="encoder_dense"),
-        pytest.param(lambda: encoder("tiled"), id="encoder_tiled"),
-        pytest.param(lambda: modified("dense"), id="modified_dense"),
-        pytest.param(lambda: modified("tiled"), id="modified_tiled"),
-        pytest.param(lectures, id="lectures"),
-    ],
-)
-def test_the_server_answers_like_python(model, rng, tmp_path):
-    model = model()
+@pytest.mark.parametrize("make_model", [encoder, modified, lectures])
+def test_the_server_answers_like_python(make_model, rng, tmp_path):
+    model = make_model()
     for variable in model.trainable_variables:
         # Biases and sinks that start at 0 would hide that they are not read.
         variable.assign(rng.normal(size=variable.shape, scale=0.5))
     model.export(tmp_path, verbose=False)
     assert not [op for op in cpp_loader.op_names(tmp_path) if "Xla" in op]
 
-    for batch, target, source in SIZES:
-        lengths = {"target": target, "source": source}
-        inputs = {
+    requests = [
+        {
             tensor.name: padded_tokens(rng, batch, lengths[tensor.name])
             for tensor in model.inputs
         }
-        outputs = cpp_loader.run(tmp_path, "serving_default", inputs)
+        for batch, lengths in SIZES
+    ]
+    answers = cpp_loader.run_each(tmp_path, "serving_default", requests)
+    for inputs, answer in zip(requests, answers, strict=True):
         expected = model(list(inputs.values()))
-        assert outputs.keys() == expected.keys()
-        for name, output in outputs.items():
+        assert answer.keys() == expected.keys()
+        for name, output in answer.items():
             assert output.shape == expected[name].shape
             np.testing.assert_allclose(
                 output, expected[name], rtol=1e-5, atol=1e-5, err_msg=name
