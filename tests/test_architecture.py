@@ -1,0 +1,322 @@
+"""The rules of the house, each tried on a house that breaks it."""
+
+import ast
+import inspect
+import pathlib
+import re
+import sys
+import types
+
+import pytest
+
+import keras_attn
+from keras_attn.modifiers import Modifier
+
+ROOT = pathlib.Path(__file__).parent.parent
+PACKAGE = ROOT / "keras_attn"
+
+MAY_IMPORT = {
+    "ops": set(),
+    "text": set(),
+    "embeddings": {"ops"},
+    "modifiers": {"ops"},
+    "attention": {"ops", "modifiers"},
+    "blocks": {"ops", "embeddings", "modifiers", "attention"},
+    "models": {"ops", "embeddings", "modifiers", "attention", "blocks"},
+    "decoding": {"ops"},
+    "data": {"ops", "text"},
+    "training": {"ops"},
+    "export": {"ops", "text", "models", "decoding", "training"},
+    "plot": set(),
+    "layers": {"embeddings", "attention", "blocks"},  # the door
+}
+MAY_IMPORT_TENSORFLOW = {
+    "ops",
+    "modifiers",
+    "decoding",
+    "text",
+    "data",
+    "training",
+    "export",
+}
+NEEDED = {"keras", "tensorflow", "numpy", "keras_attn"}
+NOT_NAMES = {"utils.py", "helpers.py", "common.py"}
+MAX_LINES = 300
+
+MODULES = sorted(
+    path.relative_to(PACKAGE)
+    for path in PACKAGE.rglob("*.py")
+    if path.name != "__init__.py"
+)
+SCRIPTS = sorted(
+    path.relative_to(ROOT)
+    for folder in ("keras_attn", "examples", "benchmarks", "tests")
+    for path in (ROOT / folder).rglob("*.py")
+)
+COMMANDS = ["README.md", "CONTRIBUTING.md", ".ci/run"]
+
+# What a docstring need not have, and why.
+NO_EQUATION = {
+    "modifiers.get": "it finds a modifier by name",
+    "plot.alignment": "it draws weights that another function made",
+}
+NO_REFERENCE = {
+    "modifiers.Modifier": "each of its subclasses has its own",
+    "modifiers.get": "it finds a modifier by name",
+}
+NO_SHAPES = {"modifiers.get": "it takes no tensor"}
+
+
+def imports(tree):
+    """Yield (name, whether it happens when the module is imported)."""
+    inside = {
+        id(node)
+        for function in ast.walk(tree)
+        if isinstance(function, ast.FunctionDef)
+        for node in ast.walk(function)
+    }
+    for node in ast.walk(tree):
+        at_once = id(node) not in inside
+        if isinstance(node, ast.Import):
+            yield from ((alias.name, at_once) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            start = "." * node.level + (node.module or "")
+            yield from ((f"{start}.{a.name}", at_once) for a in node.names)
+
+
+def wrong_imports(room, source):
+    """Say which imports of a module in `room` go against the house."""
+    for name, at_once in imports(ast.parse(source)):
+        top, *rest = name.split(".")
+        if not top:
+            yield f"{name}: write imports in full"
+        elif top in {"examples", "benchmarks", "tests"}:
+            yield f"{name}: the library needs nothing outside itself"
+        elif top == "keras_attn":
+            allowed = {room} | MAY_IMPORT[room]
+            if rest[0] not in allowed:
+                yield f"{name}: {room} may import only {sorted(allowed)}"
+        elif top == "tensorflow":
+            if room not in MAY_IMPORT_TENSORFLOW:
+                yield f"{name}: {room} uses keras.ops"
+        elif top not in sys.stdlib_module_names | NEEDED and at_once:
+            yield f"{name}: import an extra inside the function that needs it"
+
+
+def private_imports(source):
+    """Say which imports reach into Keras' private parts."""
+    for name, _ in imports(ast.parse(source)):
+        if re.match(r"keras\.(src|_)|tensorflow\.python\b", name):
+            yield f"{name} is private: it may change without notice"
+
+
+def module_faults(source):
+    """Say what is wrong with the form of a module."""
+    tree = ast.parse(source)
+    if len(source.splitlines()) > MAX_LINES:
+        yield f"more than {MAX_LINES} lines: look for the second idea"
+    docstring = ast.get_docstring(tree)
+    if not docstring or "\n" in docstring:
+        yield "open with one line that says what the module is"
+    classes = [
+        node.name
+        for node in tree.body
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
+    ]
+    if len(classes) > 1:
+        yield f"one class for each file, not {classes}"
+
+
+def missing_parts(name, docstring):
+    """Say what the docstring of the public `name` lacks."""
+    docstring = inspect.cleandoc(docstring or "")
+    sections = r"^(?:Args|Call arguments|Returns|Reference):"
+    definition = re.split(sections, docstring, flags=re.MULTILINE)[0]
+    if name not in NO_EQUATION and not re.search(
+        r"^    .*\S = ", definition, re.MULTILINE
+    ):
+        yield "an equation, indented"
+    if name not in NO_SHAPES and not re.search(
+        r"\((batch|heads|query|target)( or 1)?(, [a-z_]{3,})+\)", docstring
+    ):
+        yield "shapes, such as (batch, query, features)"
+    if name not in NO_REFERENCE and not re.search(
+        r"^Reference:\n    .*\b(19|20)\d\d\b[\s\S]*https://",
+        docstring,
+        re.MULTILINE,
+    ):
+        yield "a Reference with its year and link"
+
+
+def missing_targets(text, makefile):
+    """Say which `make` commands in a text the Makefile does not have."""
+    commands = re.findall(r"(?:^\s*|`)make ([a-z-]+)", text, re.MULTILINE)
+    targets = re.findall(r"^([a-z-]+):", makefile, re.MULTILINE)
+    return set(commands) - set(targets)
+
+
+def public_names():
+    """Yield every public name and what it stands for."""
+    for room in ("layers", "modifiers", "ops", "plot"):
+        for name, thing in vars(getattr(keras_attn, room)).items():
+            hidden = name.startswith("_") or isinstance(thing, types.ModuleType)
+            if not hidden:
+                yield f"{room}.{name}", thing
+
+
+PUBLIC = dict(public_names())
+
+
+def room_of(module):
+    return module.parts[0].removesuffix(".py")
+
+
+@pytest.mark.parametrize("module", MODULES, ids=str)
+def test_imports_go_one_way(module):
+    source = (PACKAGE / module).read_text()
+    assert not list(wrong_imports(room_of(module), source))
+
+
+@pytest.mark.parametrize("module", MODULES, ids=str)
+def test_every_module_has_its_own_tests(module):
+    test = ROOT / "tests" / module.with_name(f"test_{module.name}")
+    assert test.is_file(), f"write {test.relative_to(ROOT)}"
+    assert "def test_" in test.read_text()
+
+
+@pytest.mark.parametrize("module", MODULES, ids=str)
+def test_modules_are_short_and_say_what_they_are(module):
+    assert not list(module_faults((PACKAGE / module).read_text()))
+
+
+def documentation(thing):
+    """A docstring; a modifier is used through its hooks, so with theirs."""
+    parts = [thing]
+    if inspect.isclass(thing) and issubclass(thing, Modifier):
+        parts += [
+            hook
+            for hook in vars(thing).values()
+            if inspect.isfunction(hook) and hasattr(Modifier, hook.__name__)
+        ]
+    return "\n\n".join(inspect.getdoc(part) or "" for part in parts)
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_public_names_are_defined_where_they_are_read(name):
+    assert not list(missing_parts(name, documentation(PUBLIC[name])))
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=str)
+def test_scripts_use_public_keras_and_telling_names(script):
+    assert not list(private_imports((ROOT / script).read_text()))
+    assert script.name not in NOT_NAMES, "name the file for its idea"
+
+
+@pytest.mark.parametrize("text", COMMANDS)
+def test_the_commands_people_are_told_exist(text):
+    makefile = (ROOT / "Makefile").read_text()
+    assert not missing_targets((ROOT / text).read_text(), makefile)
+
+
+def test_exceptions_are_still_needed():
+    for exceptions in (NO_EQUATION, NO_REFERENCE, NO_SHAPES):
+        assert exceptions.keys() <= PUBLIC.keys()
+
+
+@pytest.mark.parametrize(
+    ("room", "line"),
+    [
+        ("ops", "from keras_attn.attention import dot"),
+        ("ops", "import keras_attn.layers"),
+        ("ops", "from keras_attn import layers"),
+        ("attention", "def f():\n    from keras_attn.blocks import block"),
+        ("attention", "import tensorflow as tf"),
+        ("attention", "from tensorflow import nn"),
+        ("attention", "from . import dot"),
+        ("attention", "from keras_attn import plot"),
+        ("plot", "import matplotlib"),
+        ("ops", "from tests import oracle"),
+        ("training", "from keras_attn.models import gpt"),
+        ("training", "from keras_attn.data import text"),
+    ],
+)
+def test_a_wrong_import_is_caught(room, line):
+    assert len(list(wrong_imports(room, line))) == 1
+
+
+@pytest.mark.parametrize(
+    ("room", "line"),
+    [
+        ("attention", "from keras_attn.ops import masks"),
+        ("attention", "from keras_attn.attention import dot"),
+        ("ops", "import tensorflow as tf"),
+        ("ops", "import math"),
+        ("plot", "def f():\n    import matplotlib"),
+    ],
+)
+def test_a_right_import_passes(room, line):
+    assert not list(wrong_imports(room, line))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "import keras.src",
+        "from keras.src import backend",
+        "from keras import src",
+        "def f():\n    from keras.src.layers import layer",
+        "from tensorflow.python.ops import nn",
+    ],
+)
+def test_a_private_import_is_caught(line):
+    assert list(private_imports(line))
+    assert not list(private_imports("from keras import ops"))
+
+
+@pytest.mark.parametrize(
+    ("source", "complaint"),
+    [
+        ('"""Say."""\n' * 301, "300 lines"),
+        ("import math", "open with one line"),
+        ('"""Two\nlines."""', "open with one line"),
+        ('"""Say."""\nclass A: pass\nclass B: pass', "one class"),
+    ],
+)
+def test_a_module_out_of_form_is_caught(source, complaint):
+    (fault,) = module_faults(source)
+    assert complaint in fault
+    assert not list(module_faults('"""Say."""\nclass A: pass'))
+
+
+DOCSTRING = """Attention of a kind.
+
+        output = softmax(scores) value
+
+    Args:
+        query: (batch, query, features).
+
+    Reference:
+        Someone et al. 2015, section 3. https://example.org
+    """
+
+
+@pytest.mark.parametrize(
+    ("cut", "complaint"),
+    [
+        (" = softmax", "equation"),
+        ("(batch, query, features)", "shapes"),
+        ("Reference:", "Reference"),
+        (" 2015", "Reference"),
+        ("https://", "Reference"),
+    ],
+)
+def test_a_docstring_that_lacks_a_part_is_caught(cut, complaint):
+    assert not list(missing_parts("ops.some", DOCSTRING))
+    (missing,) = missing_parts("ops.some", DOCSTRING.replace(cut, ""))
+    assert complaint in missing
+
+
+def test_a_command_that_does_not_exist_is_caught():
+    assert missing_targets("    make tea", "test:\n\techo") == {"tea"}
+    assert missing_targets("Run `make tea` first.", "test:\n\techo") == {"tea"}
+    assert not missing_targets("    make test\n`make test`", "test:\n\techo")
