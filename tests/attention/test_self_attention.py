@@ -93,6 +93,7 @@ def test_masks_arrive_from_and_leave_for_other_layers(attention_mask):
     )
     np.testing.assert_array_equal(weights[:, :, 2:], 0.0)
     np.testing.assert_array_equal(weights[:, 2], 0.0)
+    np.testing.assert_array_equal(output[:, 2], 0.0)
     pooled = keras.layers.GlobalAveragePooling1D()(output)
     np.testing.assert_allclose(pooled, output[:, :2].numpy().mean(1), rtol=1e-5)
 
