@@ -76,7 +76,7 @@ def attention(
     """
     query, key, value = (ops.convert_to_tensor(x) for x in (query, key, value))
     checks.heads(query, key, value)
-    checks.options(window, dropout, implementation, return_weights)
+    checks.options(window, scale, dropout, implementation, return_weights)
     modifiers = checks.modifiers(modifiers)
     dtype = keras.backend.result_type(query.dtype, key.dtype, value.dtype)
     query, key, value = (ops.cast(x, dtype) for x in (query, key, value))
@@ -122,12 +122,17 @@ def attention(
 def _positions(query, key, query_positions, key_positions):
     """Fill in the positions that were not given."""
     query_length, key_length = ops.shape(query)[1], ops.shape(key)[1]
+    if query_positions is None:
+        # The last query stands at the last key, wherever that is.
+        last = (
+            key_length - 1
+            if key_positions is None
+            else ops.convert_to_tensor(key_positions)[..., -1:]
+        )
+        query_positions = last + tf.range(1 - query_length, 1)[None]
     if key_positions is None:
         key_positions = tf.range(key_length)[None]
     key_positions = checks.positions(key_positions, "key_positions", key)
-    if query_positions is None:
-        # The last query stands at the last key, wherever that is.
-        query_positions = key_positions[:, -1:] + tf.range(1 - query_length, 1)
     return checks.positions(
         query_positions, "query_positions", query
     ), key_positions
@@ -147,8 +152,10 @@ def _choose(query_length, key_length, return_weights):
 
 def _seed_pair(seed):
     """Make (2,) int32 out of any of Keras' kinds of seed."""
-    if seed is None or isinstance(seed, int):
-        seed = keras.random.SeedGenerator(seed)
+    if seed is None:
+        return tf.random.uniform([2], maxval=tf.int32.max, dtype=tf.int32)
+    if isinstance(seed, int):
+        return tf.constant([0, seed])
     if isinstance(seed, keras.random.SeedGenerator):
         seed = seed.next()
     return tf.cast(seed, tf.int32)

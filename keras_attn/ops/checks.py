@@ -1,5 +1,8 @@
 """What attention refuses, each with a sentence that says what to do."""
 
+import numbers
+
+import keras
 import tensorflow as tf
 from keras import ops
 
@@ -52,9 +55,14 @@ def heads(query, key, value):
         )
 
 
-def options(window, dropout, implementation, return_weights):
+def options(window, scale, dropout, implementation, return_weights):
     """Refuse settings that have no meaning."""
     masks.check_window(window)
+    if not (scale is None or isinstance(scale, numbers.Real)):
+        raise ValueError(
+            f"`scale` must be a number. Received: {scale!r}. To learn a "
+            "temperature, multiply `query` by it and pass `scale=1.0`."
+        )
     if not 0 <= dropout < 1:
         raise ValueError(
             "`dropout` must be at least 0 and less than 1. "
@@ -77,7 +85,10 @@ def modifiers(given) -> tuple:
     given = tuple(given) if isinstance(given, (list, tuple)) else (given,)
     for modifier in given:
         # Asked for by hook, because this room does not know that one.
-        if not hasattr(modifier, "query_heads"):
+        if not (
+            isinstance(modifier, keras.layers.Layer)
+            and hasattr(modifier, "query_heads")
+        ):
             raise ValueError(
                 "`modifiers` must be layers of `keras_attn.modifiers`, such "
                 f"as `Rotary()`. Received: {modifier!r}. For a name, use "
@@ -97,25 +108,20 @@ def grid(x, name, query, key):
         return None
     x = ops.convert_to_tensor(x)
     wanted = (query.shape[0], query.shape[2], query.shape[1], key.shape[1])
-    fits = len(x.shape) <= 4
-    if fits:
-        x = (
-            tf.reshape(
-                x, tf.concat([[1] * (4 - len(x.shape)), tf.shape(x)], axis=0)
-            )
-            if len(x.shape) < 4
-            else x
-        )
-        fits = all(
-            have == 1 or _agree(have, want)
-            for have, want in zip(x.shape, wanted, strict=True)
-        )
-    if not fits:
+    received = tuple(x.shape)
+    missing = 4 - len(received)
+    padded = (1,) * missing + received
+    if missing < 0 or not all(
+        have == 1 or _agree(have, want)
+        for have, want in zip(padded, wanted, strict=True)
+    ):
         raise ValueError(
             f"`{name}` must broadcast to (batch, heads, query, key) = "
-            f"{wanted}. Received: {name}.shape={tuple(x.shape)}. A padding "
-            f"mask (batch, key) needs two axes: {name}[:, None, None, :]."
+            f"{wanted}. Received: {name}.shape={received}. A padding mask "
+            f"(batch, key) needs two more axes: {name}[:, None, None, :]."
         )
+    for _ in range(missing):
+        x = x[None]
     return x
 
 

@@ -6,8 +6,9 @@ import tensorflow as tf
 def seeded_dropout(weights, rate: float, seed):
     """Drop a fraction of `weights` and scale up the rest.
 
-    The same seed drops the same places, in the backward pass and under XLA
-    too: the generator is named, because "auto" is not the same everywhere.
+    The same seed drops the same places, so a backward pass can ask again. (A
+    compiled function has another generator than an uncompiled one: they drop
+    other places.)
 
     Args:
         weights: Floats of any shape.
@@ -17,6 +18,6 @@ def seeded_dropout(weights, rate: float, seed):
     Returns:
         Like `weights`.
     """
-    noise = tf.random.stateless_uniform(tf.shape(weights), seed, alg="philox")
+    noise = tf.random.stateless_uniform(tf.shape(weights), seed)
     keep = tf.cast(noise >= rate, weights.dtype)
-    return weights * keep / tf.cast(1.0 - rate, weights.dtype)
+    return weights * keep / tf.constant(1.0 - rate, weights.dtype)

@@ -5,6 +5,7 @@ import dataclasses
 import tensorflow as tf
 
 from keras_attn.ops import masks
+from keras_attn.ops.softmax import EXCLUDED
 from keras_attn.ops.tiles import length_of
 
 
@@ -114,12 +115,16 @@ def tile_scores(
     dtype = accumulation_dtype(query.dtype)
     # Scaled before the product: |q| |k| overflows float16 long before scores
     # that are worth having do.
-    query = tf.cast(query, dtype) * tf.cast(rules.scale, dtype)
+    query = tf.cast(query, dtype) * tf.constant(rules.scale, dtype)
     scores = grouped_matmul(query, tf.cast(key, dtype))
     for modifier in rules.modifiers:
         scores = modifier.cap_scores(scores)
     if bias is not None:
-        scores += tf.cast(bias, dtype)
+        bias = tf.cast(bias, dtype)
+        # -inf is how other libraries hide a key; infinity minus infinity, in
+        # a row of them, would not be a number.
+        mask = masks.combine(mask, bias > EXCLUDED)
+        scores += tf.maximum(bias, EXCLUDED)
     for modifier, own in zip(rules.modifiers, parameters, strict=True):
         added = modifier.bias(own, query_positions, key_positions)
         if added is not None:

@@ -150,7 +150,8 @@ def _pad(x, axis, length):
 
 def _spread(x, axis, length):
     """Broadcast an axis to `length` unless it is known to be 1 or that."""
-    if x.shape[axis] == 1 or x.shape[axis] == length:
+    known = x.shape[axis]
+    if known == 1 or (isinstance(length, int) and known == length):
         return x
     shape = [length_of(x, i) for i in range(4)]
     shape[axis] = length
