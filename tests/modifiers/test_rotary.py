@@ -11,19 +11,18 @@ def built(depth, **settings):
     return modifier
 
 
-def test_turns_each_pair_by_position_times_frequency(rng):
+@pytest.mark.parametrize("interleaved", [False, True])
+def test_turns_each_pair_by_position_times_frequency(interleaved, rng):
     query = rng.normal(size=(2, 3, 5, 4))
     positions = np.array([[0, 1, 2], [7, 9, 4]])
-    turned = built(4, base=100.0, offset=6).query_heads(
-        tf.constant(query), tf.constant(positions)
-    )
-    for pair, frequency in enumerate([1.0, 0.1]):
-        number = query[..., pair] + 1j * query[..., pair + 2]
+    modifier = built(4, base=100.0, offset=6, interleaved=interleaved)
+    turned = modifier.query_heads(tf.constant(query), tf.constant(positions))
+    pairs = [(0, 1), (2, 3)] if interleaved else [(0, 2), (1, 3)]
+    for (a, b), frequency in zip(pairs, [1.0, 0.1], strict=True):
+        number = query[..., a] + 1j * query[..., b]
         number *= np.exp(1j * frequency * (positions + 6))[..., None]
-        np.testing.assert_allclose(turned[..., pair], number.real, rtol=1e-5)
-        np.testing.assert_allclose(
-            turned[..., pair + 2], number.imag, rtol=1e-5
-        )
+        np.testing.assert_allclose(turned[..., a], number.real, rtol=1e-5)
+        np.testing.assert_allclose(turned[..., b], number.imag, rtol=1e-5)
 
 
 def test_a_fraction_leaves_the_last_features_alone(rng):
