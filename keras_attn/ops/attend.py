@@ -122,20 +122,19 @@ def attention(
 def _positions(query, key, query_positions, key_positions):
     """Fill in the positions that were not given."""
     query_length, key_length = ops.shape(query)[1], ops.shape(key)[1]
+    if key_positions is None:
+        last = key_length - 1
+        key_positions = tf.range(key_length)[None]
+    else:
+        key_positions = checks.positions(key_positions, "key_positions", key)
+        last = key_positions[:, -1:]
     if query_positions is None:
         # The last query stands at the last key, wherever that is.
-        last = (
-            key_length - 1
-            if key_positions is None
-            else ops.convert_to_tensor(key_positions)[..., -1:]
-        )
         query_positions = last + tf.range(1 - query_length, 1)[None]
-    if key_positions is None:
-        key_positions = tf.range(key_length)[None]
-    key_positions = checks.positions(key_positions, "key_positions", key)
-    return checks.positions(
+    query_positions = checks.positions(
         query_positions, "query_positions", query
-    ), key_positions
+    )
+    return query_positions, key_positions
 
 
 def _choose(query_length, key_length, return_weights):

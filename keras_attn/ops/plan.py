@@ -4,6 +4,8 @@ import tensorflow as tf
 
 from keras_attn.ops import tiles
 from keras_attn.ops.dropout import seeded_dropout
+from keras_attn.ops.grid import Grid
+from keras_attn.ops.grid import pick
 from keras_attn.ops.scores import Rules
 from keras_attn.ops.scores import tile_scores
 from keras_attn.ops.softmax import exclude
@@ -59,7 +61,7 @@ class Plan:
             causal=rules.causal,
             window=rules.window,
         )
-        self.mask = self.split_grid(mask)
+        self.mask = None if mask is None else self.cut(mask)
         self.real = self._real_keys()
 
     def split_queries(self, x):
@@ -70,11 +72,9 @@ class Plan:
         """Cut into (key count, batch, kv_heads, key, depth)."""
         return tiles.split_heads(x, *self.key_tiles)
 
-    def split_grid(self, x):
+    def cut(self, x) -> Grid:
         """Cut (batch, heads, query, key) along both lengths."""
-        if x is None:
-            return None
-        return tiles.split_grid(
+        return Grid.cut(
             x,
             self.query_length,
             self.query_tiles,
@@ -102,7 +102,7 @@ class Plan:
             self.query_positions[row],
             self.key_positions[column],
             bias=bias,
-            mask=tiles.pick_grid(self.mask, row, column),
+            mask=pick(self.mask, row, column),
             real=None if self.real is None else self.real[column],
             parameters=parameters,
         )

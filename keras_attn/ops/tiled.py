@@ -3,6 +3,7 @@
 import tensorflow as tf
 
 from keras_attn.ops import tiles
+from keras_attn.ops.grid import pick
 from keras_attn.ops.plan import Plan
 from keras_attn.ops.scores import Rules
 from keras_attn.ops.scores import accumulation_dtype
@@ -87,7 +88,7 @@ def _forward(plan, query, key, value, bias, parameters):
     dtype = accumulation_dtype(query.dtype)
     queries = plan.split_queries(query)
     keys, values = plan.split_keys(key), plan.split_keys(value)
-    biases = plan.split_grid(bias)
+    biases = None if bias is None else plan.cut(bias)
     sinks = plan.rules.sinks(parameters)
     count = plan.query_tiles[0]
 
@@ -100,7 +101,7 @@ def _forward(plan, query, key, value, bias, parameters):
                 column,
                 query,
                 tf.cast(keys[column], dtype),
-                tiles.pick_grid(biases, row, column),
+                pick(biases, row, column),
                 parameters,
             )
             weights = tf.nn.softmax(scores)
@@ -160,7 +161,7 @@ def _backward(
     dtype = accumulation_dtype(query.dtype)
     queries = plan.split_queries(query)
     keys, values = plan.split_keys(key), plan.split_keys(value)
-    biases = plan.split_grid(bias)
+    biases = None if bias is None else plan.cut(bias)
     upstreams = plan.split_queries(upstream)
     # Σ weight · d_weight over the keys of a row, without the weights.
     deltas = tf.cast(upstream, dtype) * tf.cast(output, dtype)
@@ -176,7 +177,7 @@ def _backward(
         def look(row, d_queries, d_key, d_value, d_biases, d_flat):
             query = tf.cast(queries[row], dtype)
             upstream = tf.cast(upstreams[row], dtype)
-            bias = tiles.pick_grid(biases, row, column)
+            bias = pick(biases, row, column)
             sources = [query, key, flat, [] if bias is None else [bias]]
             with tf.GradientTape(watch_accessed_variables=False) as tape:
                 tape.watch(sources)
@@ -198,15 +199,11 @@ def _backward(
                 weights * (d_weights - deltas[row]),
                 unconnected_gradients=tf.UnconnectedGradients.ZERO,
             )
-            d_queries = tf.tensor_scatter_nd_add(
-                d_queries, [[row]], d_query[None]
-            )
+            d_queries = d_queries.write(row, d_queries.read(row) + d_query)
             if d_bias:
-                d_biases = tf.tensor_scatter_nd_add(
-                    d_biases,
-                    [tiles.grid_place(biases, row, column)],
-                    tf.cast(d_bias[0], dtype)[None],
-                )
+                number = biases.number(row, column)
+                d_here = d_biases.read(number) + tf.cast(d_bias[0], dtype)
+                d_biases = d_biases.write(number, d_here)
             d_flat = [
                 total + tf.convert_to_tensor(here)
                 for total, here in zip(d_flat, d_flat_here, strict=True)
@@ -232,24 +229,35 @@ def _backward(
         gather,
         (
             0,
-            tf.zeros_like(queries, dtype),
+            _zero_tiles(queries, dtype),
             tf.TensorArray(dtype, count),
             tf.TensorArray(dtype, count),
-            [] if bias is None else tf.zeros_like(biases, dtype),
+            [] if bias is None else _zero_tiles(biases.tiles, dtype),
             _sink_gradients(plan, flat, parameters, normalizers, deltas),
         ),
         parallel_iterations=1,
     )
-    d_query = tiles.join_heads(d_queries, plan.query_length)
+    d_query = tiles.join_heads(d_queries.stack(), plan.query_length)
     d_key = tiles.join_heads(d_keys.stack(), plan.key_length)
     d_value = tiles.join_heads(d_values.stack(), plan.key_length)
-    d_bias = [] if bias is None else [tiles.join_grid(d_biases, bias)]
+    d_bias = [] if bias is None else [biases.join(d_biases.stack(), bias)]
     given = query, key, value, *([] if bias is None else [bias])
     found = d_query, d_key, d_value, *d_bias
     return *(
         tf.cast(gradient, x.dtype)
         for gradient, x in zip(found, given, strict=True)
     ), *d_flat
+
+
+def _zero_tiles(like, dtype):
+    """An array of zeros, a tile each, that is added to tile by tile."""
+    array = tf.TensorArray(
+        dtype,
+        tiles.length_of(like, 0),
+        element_shape=like.shape[1:],
+        clear_after_read=False,
+    )
+    return array.unstack(tf.zeros_like(like, dtype))
 
 
 def _sink_gradients(plan, flat, parameters, normalizers, deltas):
