@@ -92,7 +92,10 @@ def lectures():
     )
 
 
-@pytest.mark.parametrize("make_model", [encoder, modified, lectures])
+@pytest.mark.parametrize(
+    "make_model",
+    [encoder, modified, pytest.param(lectures, marks=pytest.mark.slow)],
+)
 def test_the_server_answers_like_python(make_model, rng, tmp_path):
     model = make_model()
     for variable in model.trainable_variables:

@@ -1,0 +1,132 @@
+"""Whether a training step fits a TPU or GPU, asked of its own compiler."""
+
+import dataclasses
+import importlib.metadata
+import importlib.util
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import tensorflow as tf
+
+# What must be importable to compile for each target.
+_TPU = ("jax", "libtpu")
+_GPU = ("jax", "jax_plugins.xla_cuda12", "nvidia.cuda_nvcc")
+TARGETS = {"v5e:2x2": _TPU, "a100": _GPU, "h100": _GPU}
+
+
+@dataclasses.dataclass(frozen=True)
+class AcceleratorCheck:
+    """What the compiler says about a step on one chip.
+
+        total = temporary + arguments + outputs - outputs written over arguments
+
+    Args:
+        target: The chip.
+        fits: Whether it compiles and fits in the chip's memory.
+        reason: Why not, in the compiler's own words; empty if it fits.
+        compile_seconds: How long compiling took.
+        total_bytes, temporary_bytes, argument_bytes: Memory needed; None where
+            the compiler refused.
+    """
+
+    target: str
+    fits: bool
+    reason: str
+    compile_seconds: float
+    total_bytes: int | None = None
+    temporary_bytes: int | None = None
+    argument_bytes: int | None = None
+
+
+def accelerator_check(
+    step, *specs, target: str = "v5e:2x2", timeout: float = 3600.0
+) -> AcceleratorCheck:
+    """Compile a step with the real compiler of a chip, without the chip.
+
+        accelerator_check(step, tf.TensorSpec((8, 512, 64)), target="a100")
+
+    It says whether the step compiles and fits in the memory of one chip, not
+    how fast it runs there. No tensor of the step's size is made here.
+
+    Args:
+        step: A function, or a `tf.function`, that XLA can compile. Variables
+            that it uses count as arguments.
+        specs: A `tf.TensorSpec` for each argument, or nests of them, every
+            dimension known.
+        target: "v5e:2x2" (one chip of a TPU v5e host), "a100" or "h100".
+        timeout: Seconds after which the compiler is stopped.
+
+    Returns:
+        An `AcceleratorCheck`.
+    """
+    if target not in TARGETS:
+        raise ValueError(
+            f"`target` must be one of {sorted(TARGETS)}. Received: "
+            f"target={target!r}"
+        )
+    for spec in tf.nest.flatten(specs):
+        if not spec.shape.is_fully_defined():
+            raise ValueError(
+                "XLA compiles for known shapes only. Received: a spec of shape "
+                f"{tuple(spec.shape)}. Write every dimension as a number."
+            )
+    _require(target)
+
+    # TensorFlow lowers functions of tensors only, not of nests.
+    @tf.function(jit_compile=True)
+    def flat_step(*tensors):
+        return step(*tf.nest.pack_sequence_as(specs, tensors))
+
+    lower = flat_step.experimental_get_compiler_ir(*tf.nest.flatten(specs))
+    module = lower(stage="stablehlo")
+    return AcceleratorCheck(
+        target=target, **_compile_elsewhere(target, module, timeout)
+    )
+
+
+def _require(target):
+    missing = [name for name in TARGETS[target] if not _importable(name)]
+    if not missing:
+        return
+    advice = "pip install keras_attn[accelerator]"
+    if "jax_plugins.xla_cuda12" in missing and "jax" not in missing:
+        version = importlib.metadata.version("jax")
+        advice += (
+            f" && pip install --no-deps jax-cuda12-plugin=={version} "
+            f"jax-cuda12-pjrt=={version}"
+        )
+    raise ImportError(
+        f"Compiling for {target!r} needs {', '.join(missing)}. Install with: "
+        f"{advice}"
+    )
+
+
+def _importable(name):
+    try:
+        return importlib.util.find_spec(name) is not None
+    except ModuleNotFoundError:  # the package that it would be in
+        return False
+
+
+def _compile_elsewhere(target, module, timeout):
+    """Compile in a new process: jax's XLA and TensorFlow's do not mix."""
+    script = pathlib.Path(__file__).with_name("compile_only.py")
+    with tempfile.TemporaryDirectory() as folder:
+        source = pathlib.Path(folder, "module.stablehlo")
+        answer = pathlib.Path(folder, "answer.json")
+        source.write_text(module)
+        process = subprocess.run(
+            [sys.executable, script, target, source, answer],
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+        )
+        if process.returncode:
+            raise RuntimeError(
+                f"The compiler for {target!r} failed with status "
+                f"{process.returncode}:\n{process.stderr[-2000:]}"
+            )
+        return json.loads(answer.read_text())

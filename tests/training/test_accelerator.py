@@ -1,0 +1,120 @@
+import keras
+import pytest
+import tensorflow as tf
+
+from keras_attn.attention.multi_head import MultiHeadAttention
+from keras_attn.training import accelerator
+from keras_attn.training import accelerator_check
+
+
+def training_step(layer, spec, **options):
+    """Forward and backward pass of self-attention, to all its weights."""
+    layer.build(spec.shape, spec.shape)
+
+    @tf.function(jit_compile=True)
+    def step(features):
+        with tf.GradientTape() as tape:
+            tape.watch(features)
+            output = layer(features, features, **options)
+        weights = [weight.value for weight in layer.trainable_weights]
+        return output, tape.gradient(output, [features, *weights])
+
+    return step
+
+
+@pytest.mark.accelerator
+@pytest.mark.parametrize("causal", [False, True], ids=["full", "causal"])
+@pytest.mark.parametrize("target", ["v5e:2x2", "a100"])
+def test_a_layer_of_65536_tokens_fits(target, causal):
+    spec = tf.TensorSpec((8, 65536, 512))
+    layer = MultiHeadAttention(8, 64)
+    step = training_step(layer, spec, use_causal_mask=causal)
+    check = accelerator_check(step, spec, target=target)
+    assert check.fits, check.reason
+    assert check.target == target
+    features = 4 * spec.shape.num_elements()
+    assert features < check.argument_bytes < check.total_bytes < 16e9
+
+
+@pytest.mark.accelerator
+def test_half_precision_fits_in_less():
+    spec = tf.TensorSpec((8, 65536, 512), "bfloat16")
+    layer = MultiHeadAttention(8, 64, dtype="mixed_bfloat16")
+    check = accelerator_check(training_step(layer, spec), spec)
+    assert check.fits, check.reason
+    assert check.total_bytes < 8e9
+
+
+@pytest.mark.accelerator
+def test_the_tpu_compiler_refuses_what_does_not_fit():
+    spec = tf.TensorSpec((8, 8192, 512))
+    layer = keras.layers.MultiHeadAttention(8, 64)
+    check = accelerator_check(training_step(layer, spec), spec)
+    assert not check.fits
+    assert "hbm" in check.reason.lower()
+    assert check.total_bytes is None
+
+
+@pytest.mark.accelerator
+def test_a_gpu_that_is_too_small_is_reported():
+    spec = tf.TensorSpec((8, 16384, 512))
+    layer = keras.layers.MultiHeadAttention(8, 64)
+    check = accelerator_check(training_step(layer, spec), spec, target="a100")
+    assert not check.fits
+    assert f"needs {check.total_bytes} bytes" in check.reason
+    assert check.total_bytes > 40e9
+
+
+@pytest.mark.accelerator
+@pytest.mark.parametrize("target", ["a100", "h100"])
+def test_nests_and_variables_count_as_arguments(target):
+    variable = tf.Variable(tf.zeros((256, 256)))
+    specs = {"a": tf.TensorSpec((256, 256)), "b": tf.TensorSpec((256, 256))}
+    check = accelerator_check(
+        lambda inputs: inputs["a"] @ inputs["b"] + variable,
+        specs,
+        target=target,
+    )
+    assert check.fits
+    matrix = 4 * 256 * 256
+    assert check.argument_bytes == 3 * matrix
+    assert check.total_bytes == 4 * matrix + check.temporary_bytes
+
+
+def test_an_unknown_target_is_refused():
+    with pytest.raises(ValueError, match=r"\['a100', 'h100', 'v5e:2x2'\]"):
+        accelerator_check(tf.identity, tf.TensorSpec((2,)), target="b200")
+
+
+def test_an_unknown_dimension_is_refused():
+    with pytest.raises(ValueError, match=r"shape \(2, None\)"):
+        accelerator_check(tf.identity, tf.TensorSpec((2, None)))
+
+
+@pytest.mark.parametrize(
+    ("target", "needed"), [("v5e:2x2", "libtpu"), ("a100", "xla_cuda12")]
+)
+def test_what_is_missing_is_named_with_its_extra(monkeypatch, target, needed):
+    monkeypatch.setattr(accelerator, "_importable", lambda name: False)
+    message = rf"jax.*{needed}.*pip install keras_attn\[accelerator\]$"
+    with pytest.raises(ImportError, match=message):
+        accelerator_check(tf.identity, tf.TensorSpec((2,)), target=target)
+
+
+def test_the_gpu_plugin_must_match_jax(monkeypatch):
+    monkeypatch.setattr(accelerator, "_importable", {"jax"}.__contains__)
+    monkeypatch.setattr(
+        accelerator.importlib.metadata, "version", lambda name: "1.2.3"
+    )
+    with pytest.raises(ImportError, match=r"jax-cuda12-plugin==1\.2\.3"):
+        accelerator_check(tf.identity, tf.TensorSpec((2,)), target="h100")
+
+
+def test_a_package_inside_a_missing_one_is_missing():
+    assert accelerator._importable("tensorflow")
+    assert not accelerator._importable("no_such_package.inside")
+
+
+def test_a_compiler_that_breaks_down_is_not_an_answer():
+    with pytest.raises(RuntimeError, match="failed with status 1"):
+        accelerator._compile_elsewhere("a100", "not a module", timeout=60)
