@@ -6,11 +6,13 @@
     keras_attn.modifiers  what changes how they score: Rotary, ALiBi, ...
     keras_attn.ops        the function under them all: attention
     keras_attn.plot       pictures of what was looked at
+    keras_attn.training   whether a step fits a TPU or a GPU
 
 The house: data flows from left to right, and a room imports only rooms to
 its left.
 
     ops ── modifiers ── attention ── (layers: the door)
+    └───── training
     plot, which no other room imports
 """
 
@@ -20,6 +22,7 @@ from keras_attn import layers as layers
 from keras_attn import modifiers as modifiers
 from keras_attn import ops as ops
 from keras_attn import plot as plot
+from keras_attn import training as training
 
 __version__ = "0.1.0"
 

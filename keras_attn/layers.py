@@ -3,6 +3,9 @@
 from keras_attn.attention.additive import AdditiveAttention as AdditiveAttention
 from keras_attn.attention.dot import DotAttention as DotAttention
 from keras_attn.attention.local import LocalAttention as LocalAttention
+from keras_attn.attention.multi_head import (
+    MultiHeadAttention as MultiHeadAttention,
+)
 from keras_attn.attention.multiplicative import (
     MultiplicativeAttention as MultiplicativeAttention,
 )

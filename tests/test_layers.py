@@ -1,0 +1,26 @@
+import keras
+import pytest
+
+from keras_attn import layers
+
+PUBLIC = [name for name in vars(layers) if not name.startswith("_")]
+
+
+def test_every_attention_layer_is_behind_the_door():
+    assert set(PUBLIC) == {
+        "AdditiveAttention",
+        "AttentionPooling",
+        "DotAttention",
+        "LocalAttention",
+        "MultiHeadAttention",
+        "MultiplicativeAttention",
+        "SelfAttention",
+    }
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_a_saved_layer_is_found_by_its_name(name):
+    layer_class = getattr(layers, name)
+    assert keras.saving.get_registered_object(f"keras_attn>{name}") is (
+        layer_class
+    )
