@@ -308,10 +308,12 @@ def test_the_last_query_stands_at_the_last_key(attend):
     np.testing.assert_array_equal(seen, [[0, 0], [0, 0], [1, 0], [1, 1]])
 
 
-def test_positions_that_are_not_given_follow_those_that_are(attend):
-    seen = weights_of(attend, 2, 3, causal=True, key_positions=[[5, 6, 7]]) > 0
+@pytest.mark.parametrize("dtype", ["int32", "int64", "uint8"])
+def test_positions_that_are_not_given_follow_those_that_are(attend, dtype):
+    keys, queries = np.array([[5, 6, 7]], dtype), np.array([[1, 0]], dtype)
+    seen = weights_of(attend, 2, 3, causal=True, key_positions=keys) > 0
     np.testing.assert_array_equal(seen, [[1, 1, 0], [1, 1, 1]])
-    seen = weights_of(attend, 2, 3, causal=True, query_positions=[[1, 0]]) > 0
+    seen = weights_of(attend, 2, 3, causal=True, query_positions=queries) > 0
     np.testing.assert_array_equal(seen, [[1, 1, 0], [1, 0, 0]])
 
 
