@@ -83,7 +83,7 @@ def test_one_tile_matches_the_equation_too(feature):
 @pytest.mark.parametrize(
     ("implementation", "feature", "kv"),
     [
-        ("dense", "rotary-relative_bias", "gqa"),
+        ("dense", "alibi-sinks", "gqa"),
         pytest.param("tiled", "everything", "gqa", marks=pytest.mark.slow),
         ("tiled", "causal_window", "mha"),
         ("tiled", "mask", "mqa"),
