@@ -6,6 +6,9 @@ PIP = .venv/bin/python -m pip --disable-pip-version-check
 INSTALL = $(PIP) install -qq --upgrade-strategy only-if-needed
 PYTEST = .venv/bin/python -m pytest
 
+# TensorFlow's notes about missing GPUs would bury the answers.
+export TF_CPP_MIN_LOG_LEVEL ?= 3
+
 .DELETE_ON_ERROR:
 .PHONY: help demo test test-slow lint format bench accelerator clean
 
