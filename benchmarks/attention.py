@@ -103,8 +103,7 @@ def _child(command, onednn):
         yield answer["case"], answer["results"]
     _, errors = child.communicate()
     if child.returncode:
-        last = errors.strip().splitlines()[-1:] or ["no message"]
-        print(f"{' '.join(command)}: {last[0]}", file=sys.stderr, flush=True)
+        print(f"failed: {' '.join(command)}\n{errors[-2000:]}", flush=True)
 
 
 def main():
@@ -145,6 +144,8 @@ def main():
     if args.quick:
         args.lengths = args.lengths or [512, 2048]
         args.onednn, args.rounds = [1], 3
+    settings = report.settings()
+    print(*settings, "", sep="\n")
     cells = run(
         args.lengths or LENGTHS,
         args.only,
@@ -153,7 +154,7 @@ def main():
         seconds=args.seconds,
         memory=not args.time_only,
     )
-    text = report.markdown(cells, args.only)
+    text = report.markdown(settings, cells, args.only)
     print(f"\n{text}")
     if args.save:
         for path in report.save(cells, text):

@@ -11,16 +11,17 @@ TensorFlow's allocators keep what they once had. Needs Linux, for /proc.
 import argparse
 import dataclasses
 import gc
-import importlib
 import json
 import multiprocessing
 import pathlib
 import re
+import signal
 import time
 
 from benchmarks.cases import Case
 from benchmarks.cases import cases_of
 from benchmarks.sides import SIDES
+from benchmarks.sides import use_all_cores
 
 
 def time_steps(steps: dict, *, rounds: int, seconds: float) -> dict[str, float]:
@@ -66,18 +67,25 @@ def peak_memory(side: str, case: Case) -> dict[str, float]:
 
 
 def in_a_fresh_copy(function, *args):
-    """Call `function` in a fork of this process, and return what it does."""
+    """Call `function` in a fork of this process, and return what it does.
+
+    A copy that the system killed, for want of memory, returns a note.
+    """
     context = multiprocessing.get_context("fork")
     receiver, sender = context.Pipe(duplex=False)
     child = context.Process(target=lambda: sender.send(function(*args)))
     child.start()
     sender.close()
     try:
-        return receiver.recv()
+        result = receiver.recv()
     except EOFError:
-        return {"note": "failed"}
-    finally:
-        child.join()
+        result = None
+    child.join()
+    if child.exitcode == -signal.SIGKILL:
+        return {"note": "killed"}
+    if child.exitcode:
+        raise RuntimeError(f"{function.__name__}{args} failed")
+    return result
 
 
 def _megabytes(field):
@@ -95,6 +103,8 @@ def main():
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=0.5)
     args = parser.parse_args()
+    for side in args.sides:
+        use_all_cores(side)
     for index in args.cases:
         case = cases_of(args.length)[index]
         if args.what == "time":
@@ -107,8 +117,6 @@ def main():
         else:
             results = {}
             for side in args.sides:
-                # Imported once, before the copies are made.
-                importlib.import_module("torch" if side == "torch" else "keras")
                 results[side] = in_a_fresh_copy(peak_memory, side, case)
         print(json.dumps({"case": index, "results": results}), flush=True)
 

@@ -12,6 +12,7 @@ from benchmarks.cases import BATCH
 from benchmarks.cases import DEPTH
 from benchmarks.cases import HEADS
 from benchmarks.cases import Case
+from benchmarks.sides import CORES
 
 RESULTS = pathlib.Path(__file__).parent / "results"
 
@@ -56,11 +57,33 @@ def progress(onednn, case: Case, side: str, result: dict) -> str:
     return f"{' '.join(_row_title(onednn, case))}  {side}: {values}"
 
 
-def markdown(cells: dict, sides: list[str]) -> str:
+def markdown(settings: list[str], cells: dict, sides: list[str]) -> str:
     """Write settings, table and targets as markdown."""
-    return "\n".join(
-        [*_settings(), "", *_table(cells, sides), "", *_met(cells)]
-    )
+    return "\n".join([*settings, "", *_table(cells, sides), "", *_met(cells)])
+
+
+def settings() -> list[str]:
+    """Say what is run on what; ask before the run, which loads the machine."""
+    cpu = pathlib.Path("/proc/cpuinfo").read_text()
+    flags = re.search(r"flags\s*:(.*)", cpu)[1].split()
+    widest = [flag for flag in ("avx2", "avx512f", "amx_bf16") if flag in flags]
+    model = re.search(r"model name\s*:\s*(.*)", cpu)[1]
+    packages = ("keras", "tensorflow", "torch", "numpy")
+    versions = [f"{x} {importlib.metadata.version(x)}" for x in packages]
+    return [
+        f"# Attention, {datetime.date.today()}",
+        "",
+        f"Batch {BATCH}, {HEADS} heads, depth {DEPTH}, float32. Each cell: the "
+        "best milliseconds, then the megabytes that a call adds to its inputs "
+        "at its peak. Sides took turns in one process; memory was measured in "
+        "a fresh process per cell. Layers project 512 features and are "
+        "compared with each other.",
+        "",
+        f"Python {platform.python_version()}, {', '.join(versions)}; "
+        f"{CORES} cores, {model}, {', '.join(widest)}; busy with "
+        f"{os.getloadavg()[0]:.1f} other threads at the start, which should be "
+        "near 0.",
+    ]
 
 
 def save(cells: dict, text: str) -> list[pathlib.Path]:
@@ -87,29 +110,6 @@ def memory_bytes() -> int:
     """Memory that is free for a new process."""
     text = pathlib.Path("/proc/meminfo").read_text()
     return int(re.search(r"MemAvailable:\s+(\d+) kB", text)[1]) * 1024
-
-
-def _settings():
-    cpu = pathlib.Path("/proc/cpuinfo").read_text()
-    flags = re.search(r"flags\s*:(.*)", cpu)[1].split()
-    widest = [flag for flag in ("avx2", "avx512f", "amx_bf16") if flag in flags]
-    model = re.search(r"model name\s*:\s*(.*)", cpu)[1]
-    packages = ("keras", "tensorflow", "torch", "numpy")
-    versions = [
-        f"{name} {importlib.metadata.version(name)}" for name in packages
-    ]
-    return [
-        f"# Attention, {datetime.date.today()}",
-        "",
-        f"Batch {BATCH}, {HEADS} heads, depth {DEPTH}, float32. Each cell: the "
-        "best milliseconds, then the megabytes that a call adds to its inputs "
-        "at its peak. Sides took turns in one process; memory was measured in "
-        "a fresh process per cell. Layers project 512 features and are "
-        "compared with each other.",
-        "",
-        f"Python {platform.python_version()}, {', '.join(versions)}; "
-        f"{len(os.sched_getaffinity(0))} cores, {model}, {', '.join(widest)}.",
-    ]
 
 
 def _table(cells, sides):

@@ -15,6 +15,22 @@ from benchmarks.cases import Case
 CORES = len(os.sched_getaffinity(0))
 
 
+def use_all_cores(side: str):
+    """Import the framework of a side, and give it a thread for each core.
+
+    TensorFlow takes no such orders once it has made its first tensor.
+    """
+    if side == "torch":
+        import torch
+
+        torch.set_num_threads(CORES)
+    else:
+        import tensorflow as tf
+
+        tf.config.threading.set_intra_op_parallelism_threads(CORES)
+        tf.config.threading.set_inter_op_parallelism_threads(CORES)
+
+
 def ours(case: Case):
     """`keras_attn.ops.attention` in a plain `tf.function`."""
     from keras_attn.ops import attention
@@ -56,7 +72,6 @@ def torch_sdpa(case: Case):
     """`torch.nn.functional.scaled_dot_product_attention`, its own layout."""
     import torch
 
-    torch.set_num_threads(CORES)
     shape = (BATCH, HEADS, case.length, DEPTH)
     query, key, value, output_gradient = map(torch.tensor, _normal(shape, 4))
     inputs = [x.requires_grad_(case.backward) for x in (query, key, value)]
@@ -116,8 +131,6 @@ def _tensorflow_step(
 ):
     import tensorflow as tf
 
-    tf.config.threading.set_intra_op_parallelism_threads(CORES)
-    tf.config.threading.set_inter_op_parallelism_threads(CORES)
     inputs = [tf.constant(x) for x in inputs]
     output_gradient = tf.constant(output_gradient)
 
