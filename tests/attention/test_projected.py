@@ -82,6 +82,17 @@ def test_a_projection_that_is_more_than_linear_is_called(
     assert bool(layer.losses) == (change is activity)
 
 
+def test_a_projection_keeps_its_own_precision(sequence):
+    policies = keras.dtype_policies.DTypePolicyMap(
+        "float32", {"looks/key": keras.dtype_policies.get("mixed_bfloat16")}
+    )
+    layer = MultiHeadAttention(2, 3, name="looks", dtype=policies)
+    layer.build((None, None, 6), (None, None, 6))
+    projections = (layer.query_dense, layer.key_dense, layer.value_dense)
+    found = project_each([sequence] * 3, projections)
+    assert [x.dtype.name for x in found] == ["float32", "bfloat16", "float32"]
+
+
 def test_a_mask_upstream_reaches_the_projections_without_a_warning():
     embedding = keras.layers.Embedding(5, 6, mask_zero=True)
     x, y = (embedding(np.array([[1, 2, 0]])) for _ in range(2))
