@@ -64,10 +64,7 @@ def never_seen(inputs, labels, training_source):
 
 
 def build_models(config):
-    """Join a recurrent encoder and decoder by additive attention.
-
-    Returns the model to train, and one that tells what it looks at.
-    """
+    """Make the model to train, and one that tells what it looks at."""
     source = keras.Input((None,), dtype="int32", name="source")
     target = keras.Input((None,), dtype="int32", name="target")
     # `mask_zero` hides the padding from everything downstream.
@@ -126,16 +123,15 @@ def main(config):
         optimizer=keras.optimizers.Adam(config.learning_rate),
         loss=keras.losses.SparseCategoricalCrossentropy(from_logits=True),
         weighted_metrics=["accuracy"],
-        # XLA takes longer to compile a recurrent model than this to train.
+        # XLA would take half a minute to compile a recurrent model.
         jit_compile=False,
     )
     model.fit(*training, batch_size=config.batch_size, epochs=config.epochs)
 
     inputs, labels = held_out
     answers = write(model, inputs["source"])
-    real = labels != PADDING
-    right = answers == labels
-    accuracy = right[real].mean()
+    real, right = labels != PADDING, answers == labels
+    accuracy = right[real & (labels != BOUNDARY)].mean()
     print(f"{len(labels)} held-out strings, written by the model alone:")
     print(f"  {accuracy:.2%} of the digits are right")
     print(f"  {(right | ~real).all(axis=1).mean():.2%} of the strings are")
