@@ -12,9 +12,9 @@ from keras_attn.ops.dense import dense_attention
 from keras_attn.ops.scores import Rules
 from keras_attn.ops.tiled import tiled_attention
 
-# Below this many scores a head the matrix is small, and forming it is quicker
-# than going through it in tiles.
-_DENSE_SCORES = 1024 * 1024
+# Up to this many scores a head, forming the matrix is quicker than going
+# through it in tiles; from 1024 · 1024 on it is not, and takes more memory.
+_DENSE_SCORES = 512 * 1024
 
 # With this few queries or keys the matrix is as good as a vector.
 _DENSE_LENGTH = 64
@@ -46,7 +46,7 @@ def attention(
     Scores and sums are in float32 whatever the inputs are. "dense" forms the
     (query, key) matrix; "tiled" never does, so that memory is linear in the
     length. They agree to rounding. "auto" is dense if weights are asked for,
-    if a length is at most 64, or if query · key is at most 1024 · 1024; tiled
+    if a length is at most 64, or if query · key is at most 512 · 1024; tiled
     otherwise, and where lengths are unknown.
 
     Args:

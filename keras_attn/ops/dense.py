@@ -6,6 +6,7 @@ from keras_attn.ops.dropout import seeded_dropout
 from keras_attn.ops.scores import Rules
 from keras_attn.ops.scores import accumulation_dtype
 from keras_attn.ops.scores import grouped_matmul
+from keras_attn.ops.scores import scaled
 from keras_attn.ops.scores import tile_scores
 from keras_attn.ops.softmax import masked_softmax
 
@@ -45,7 +46,7 @@ def dense_attention(
     )  # (batch, heads, length, depth)
     scores, visible = tile_scores(
         rules,
-        query,
+        scaled(query, rules),
         key,
         query_positions,
         key_positions,

@@ -87,7 +87,7 @@ class Plan:
 
         Args:
             row, column: Which query tile looks at which key tile.
-            query: (batch, heads, query, depth).
+            query: (batch, heads, query, depth), scaled.
             key: (batch, kv_heads, key, depth).
             bias: The tile's bias, or None.
             parameters: One tuple of weights for each modifier.

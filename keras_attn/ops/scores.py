@@ -33,6 +33,16 @@ def accumulation_dtype(dtype):
     return tf.float64 if dtype == tf.float64 else tf.float32
 
 
+def scaled(query, rules: Rules):
+    """Multiply by the scale, in the dtype that scores are kept in.
+
+    Before the product: |q| |k| overflows float16 long before scores that are
+    worth having do.
+    """
+    dtype = accumulation_dtype(query.dtype)
+    return tf.cast(query, dtype) * tf.constant(rules.scale, dtype)
+
+
 def grouped_matmul(query, key, transpose_key: bool = True):
     """Multiply query heads by the key head they share, without repeating it.
 
@@ -94,11 +104,11 @@ def tile_scores(
 ):
     """Score a tile of queries against a tile of keys.
 
-        scores = cap(scale · q · k) + bias
+        scores = cap(q · k) + bias
 
     Args:
         rules: Scale, causality, window and modifiers.
-        query: (batch, heads, query, depth).
+        query: (batch, heads, query, depth), `scaled`.
         key: (batch, kv_heads, key, depth).
         query_positions: (batch or 1, query) integers.
         key_positions: (batch or 1, key) integers.
@@ -109,13 +119,10 @@ def tile_scores(
         parameters: One tuple of weights for each modifier.
 
     Returns:
-        (batch, heads, query, key) scores, in the accumulation dtype, and which
+        (batch, heads, query, key) scores, in the dtype of `query`, and which
         of them may be seen, broadcastable to them, or None for all.
     """
-    dtype = accumulation_dtype(query.dtype)
-    # Scaled before the product: |q| |k| overflows float16 long before scores
-    # that are worth having do.
-    query = tf.cast(query, dtype) * tf.constant(rules.scale, dtype)
+    dtype = query.dtype
     scores = grouped_matmul(query, tf.cast(key, dtype))
     for modifier in rules.modifiers:
         scores = modifier.cap_scores(scores)

@@ -9,9 +9,15 @@ from keras_attn.ops.scores import Rules
 from keras_attn.ops.scores import accumulation_dtype
 from keras_attn.ops.scores import fold_groups
 from keras_attn.ops.scores import grouped_matmul
+from keras_attn.ops.scores import scaled
 
-# Queries and keys of one tile.
-TILE = (512, 512)
+# Queries and keys of one tile. Measured on CPUs: longer tiles outgrow the
+# caches, shorter ones leave the products too small to be quick.
+TILE = (512, 256)
+
+# Tiles under way at once: the small steps of one fill the gaps that the
+# products of the others leave. Each takes the memory of a tile.
+_IN_FLIGHT = 4
 
 # The log-sum-exp of nothing. Below any real score and above what hidden keys
 # score, so that they weigh exp(-huge) = 0 beside it.
@@ -86,14 +92,14 @@ def tiled_attention(
 def _forward(plan, query, key, value, bias, parameters):
     """Return the output, and log Σ exp(score) of each query in its tile."""
     dtype = accumulation_dtype(query.dtype)
-    queries = plan.split_queries(query)
+    queries = plan.split_queries(scaled(query, plan.rules))
     keys, values = plan.split_keys(key), plan.split_keys(value)
     biases = None if bias is None else plan.cut(bias)
     sinks = plan.rules.sinks(parameters)
     count = plan.query_tiles[0]
 
     def attend(row, outputs, normalizers):
-        query = tf.cast(queries[row], dtype)
+        query = queries[row]
 
         def look(column, output, normalizer):
             scores = plan.scores(
@@ -131,7 +137,7 @@ def _forward(plan, query, key, value, bias, parameters):
             lambda column, *_: column < stop,
             look,
             (first, output, normalizer),
-            parallel_iterations=1,
+            parallel_iterations=_IN_FLIGHT,
         )
         outputs = outputs.write(row, tf.cast(output, value.dtype))
         return row + 1, outputs, normalizers.write(row, normalizer)
@@ -140,7 +146,7 @@ def _forward(plan, query, key, value, bias, parameters):
         lambda row, *_: row < count,
         attend,
         (0, tf.TensorArray(value.dtype, count), tf.TensorArray(dtype, count)),
-        parallel_iterations=1,
+        parallel_iterations=_IN_FLIGHT,
     )
     output = tiles.join_heads(outputs.stack(), plan.query_length)
     return output, normalizers.stack()
@@ -159,7 +165,7 @@ def _backward(
 ):
     """Return the gradients of query, key, value, bias and parameters."""
     dtype = accumulation_dtype(query.dtype)
-    queries = plan.split_queries(query)
+    queries = plan.split_queries(scaled(query, plan.rules))
     keys, values = plan.split_keys(key), plan.split_keys(value)
     biases = None if bias is None else plan.cut(bias)
     upstreams = plan.split_queries(upstream)
@@ -175,7 +181,7 @@ def _backward(
         value = tf.cast(values[column], dtype)
 
         def look(row, d_queries, d_key, d_value, d_biases, d_flat):
-            query = tf.cast(queries[row], dtype)
+            query = queries[row]
             upstream = tf.cast(upstreams[row], dtype)
             bias = pick(biases, row, column)
             sources = [query, key, flat, [] if bias is None else [bias]]
@@ -217,7 +223,7 @@ def _backward(
             lambda row, *_: row < stop,
             look,
             (first, d_queries, *zeros, d_biases, d_flat),
-            parallel_iterations=1,
+            parallel_iterations=_IN_FLIGHT,
         )
         d_keys = d_keys.write(column, d_key)
         d_values = d_values.write(column, d_value)
@@ -235,9 +241,10 @@ def _backward(
             [] if bias is None else _zero_tiles(biases.tiles, dtype),
             _sink_gradients(plan, flat, parameters, normalizers, deltas),
         ),
-        parallel_iterations=1,
+        parallel_iterations=_IN_FLIGHT,
     )
     d_query = tiles.join_heads(d_queries.stack(), plan.query_length)
+    d_query *= tf.constant(plan.rules.scale, dtype)
     d_key = tiles.join_heads(d_keys.stack(), plan.key_length)
     d_value = tiles.join_heads(d_values.stack(), plan.key_length)
     d_bias = [] if bias is None else [biases.join(d_biases.stack(), bias)]

@@ -458,8 +458,8 @@ def test_looking_at_the_weights_does_not_change_the_output():
     [
         (1, 100_000, False, "dense"),
         (64, 100_000, False, "dense"),
-        (1024, 1024, False, "dense"),
-        (1024, 1025, False, "tiled"),
+        (512, 1024, False, "dense"),
+        (512, 1025, False, "tiled"),
         (2048, 2048, True, "dense"),
         (None, 1024, False, "tiled"),
         (None, None, False, "tiled"),

@@ -4,6 +4,7 @@ import tensorflow as tf
 
 from keras_attn.ops.plan import Plan
 from keras_attn.ops.scores import Rules
+from keras_attn.ops.scores import scaled
 from keras_attn.ops.softmax import EXCLUDED
 
 
@@ -30,7 +31,7 @@ def make(heads, *, rules=None, mask=None, dropout=0.0, tile=(3, 3)):
 
 
 def tile_of(plan, heads, row, column):
-    queries = plan.split_queries(heads[0])
+    queries = plan.split_queries(scaled(heads[0], plan.rules))
     keys = plan.split_keys(heads[1])
     return plan.scores(
         row, column, queries[row], keys[column], None, ()

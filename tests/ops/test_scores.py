@@ -7,6 +7,7 @@ from keras_attn.ops.scores import Rules
 from keras_attn.ops.scores import accumulation_dtype
 from keras_attn.ops.scores import fold_groups
 from keras_attn.ops.scores import grouped_matmul
+from keras_attn.ops.scores import scaled
 from keras_attn.ops.scores import tile_scores
 
 BATCH, HEADS, QUERY, KEY, DEPTH = 2, 6, 3, 5, 4
@@ -66,15 +67,19 @@ def test_folding_lays_the_heads_of_a_group_end_to_end():
 )
 def test_scores_are_kept_in_float32_or_better(given, kept, tile):
     assert accumulation_dtype(tf.as_dtype(given)) == kept
-    tile["query"] = tf.cast(tile["query"], given)
+    rules = Rules(scale=1.0)
+    tile["query"] = scaled(tf.cast(tile["query"], given), rules)
     tile["key"] = tf.cast(tile["key"], given)
-    scores, _ = tile_scores(Rules(scale=1.0), **tile)
+    scores, _ = tile_scores(rules, **tile)
     assert scores.dtype == kept
 
 
 def test_scores_are_scaled_products(tile):
-    scores, visible = tile_scores(Rules(scale=0.3), **tile)
-    np.testing.assert_allclose(scores, 0.3 * products(tile), rtol=1e-12)
+    rules = Rules(scale=0.3)
+    expected = 0.3 * products(tile)
+    tile["query"] = scaled(tile["query"], rules)
+    scores, visible = tile_scores(rules, **tile)
+    np.testing.assert_allclose(scores, expected, rtol=1e-12)
     assert visible is None
 
 
@@ -86,6 +91,7 @@ def test_the_cap_comes_after_the_scale_and_before_the_bias(tile, rng):
     expected = 0.5 * np.tanh(0.3 * products(tile) / 0.5)
     expected = expected + bias + alibi.bias((), *positions).numpy()
     cap = modifiers.SoftCap(0.5)
+    tile["query"] = scaled(tile["query"], Rules(scale=0.3))
     for given in [(alibi, cap), (cap, alibi)]:
         rules = Rules(scale=0.3, modifiers=given)
         scores, _ = tile_scores(
