@@ -15,8 +15,8 @@ from keras_attn.ops.scores import scaled
 # caches, shorter ones leave the products too small to be quick.
 TILE = (512, 256)
 
-# Tiles under way at once: the small steps of one fill the gaps that the
-# products of the others leave. Each takes the memory of a tile.
+# Tiles under way at once where none waits for another: the small steps of one
+# fill the gaps between the products of the others. Each takes memory.
 _IN_FLIGHT = 4
 
 # The log-sum-exp of nothing. Below any real score and above what hidden keys
@@ -137,7 +137,7 @@ def _forward(plan, query, key, value, bias, parameters):
             lambda column, *_: column < stop,
             look,
             (first, output, normalizer),
-            parallel_iterations=_IN_FLIGHT,
+            parallel_iterations=1,
         )
         outputs = outputs.write(row, tf.cast(output, value.dtype))
         return row + 1, outputs, normalizers.write(row, normalizer)
@@ -241,7 +241,7 @@ def _backward(
             [] if bias is None else _zero_tiles(biases.tiles, dtype),
             _sink_gradients(plan, flat, parameters, normalizers, deltas),
         ),
-        parallel_iterations=_IN_FLIGHT,
+        parallel_iterations=1,
     )
     d_query = tiles.join_heads(d_queries.stack(), plan.query_length)
     d_query *= tf.constant(plan.rules.scale, dtype)
