@@ -2,6 +2,8 @@
 
 import keras
 
+from keras_attn.ops.checks import agree
+
 
 def size(value, name: str):
     """Refuse a width or a number of things that is not 1 or more."""
@@ -9,15 +11,6 @@ def size(value, name: str):
         raise ValueError(
             f"`{name}` must be an integer of at least 1. "
             f"Received: {name}={value!r}"
-        )
-
-
-def dropout(rate):
-    """Refuse a fraction that is none, or that leaves nothing."""
-    if not 0 <= rate < 1:
-        raise ValueError(
-            "`dropout` must be at least 0 and less than 1. "
-            f"Received: dropout={rate!r}"
         )
 
 
@@ -59,7 +52,7 @@ def sequences(**shapes):
                 "single vector a length of 1: x[:, None, :]; flatten the "
                 "pixels of an image."
             )
-    if "key" in shapes and not _agree(shapes["key"][1], shapes["value"][1]):
+    if "key" in shapes and not agree(shapes["key"][1], shapes["value"][1]):
         raise ValueError(
             "`key` and `value` must have the same length, one key for each "
             f"value. Received shapes: {received}"
@@ -74,7 +67,3 @@ def same_width(query_shape, key_shape, remedy: str):
             f"Received shapes: query={tuple(query_shape)}, "
             f"key={tuple(key_shape)}. {remedy}"
         )
-
-
-def _agree(one, other) -> bool:
-    return one is None or other is None or one == other

@@ -5,6 +5,7 @@ from keras import ops
 
 from keras_attn.attention import checks
 from keras_attn.ops import masks
+from keras_attn.ops.checks import dropout_rate
 from keras_attn.ops.dropout import seeded_dropout
 from keras_attn.ops.softmax import masked_softmax
 
@@ -57,7 +58,7 @@ class LocalAttention(keras.layers.Layer):
         checks.size(half_width, "half_width")
         checks.choice(alignment, ("predictive", "monotonic"), "alignment")
         checks.choice(score, ("general", "dot"), "score")
-        checks.dropout(dropout)
+        dropout_rate(dropout)
         self.half_width = half_width
         self.alignment = alignment
         self.score = score

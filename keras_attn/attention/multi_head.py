@@ -11,6 +11,8 @@ from keras_attn.attention.projected import project_each
 from keras_attn.modifiers import registry
 from keras_attn.ops import masks
 from keras_attn.ops.attend import attention
+from keras_attn.ops.checks import IMPLEMENTATIONS
+from keras_attn.ops.checks import dropout_rate
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
@@ -118,9 +120,8 @@ class MultiHeadAttention(ProjectedAttention):
                 f"serves as many query heads. Received: num_heads={num_heads}, "
                 f"num_kv_heads={num_kv_heads}"
             )
-        checks.dropout(dropout)
-        ways = ("auto", "dense", "tiled")
-        checks.choice(implementation, ways, "implementation")
+        dropout_rate(dropout)
+        checks.choice(implementation, IMPLEMENTATIONS, "implementation")
         masks.check_window(sliding_window, "sliding_window")
         self.num_heads = num_heads
         self.key_dim = key_dim

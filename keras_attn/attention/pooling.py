@@ -7,6 +7,7 @@ from keras import ops
 
 from keras_attn.attention import checks
 from keras_attn.ops import masks
+from keras_attn.ops.checks import dropout_rate
 from keras_attn.ops.dropout import seeded_dropout
 from keras_attn.ops.softmax import masked_softmax
 
@@ -57,7 +58,7 @@ class AttentionPooling(keras.layers.Layer):
         checks.size(units, "units")
         if num_queries is not None:
             checks.size(num_queries, "num_queries")
-        checks.dropout(dropout)
+        dropout_rate(dropout)
         self.units = units
         self.num_queries = num_queries
         self.dropout = dropout

@@ -5,6 +5,7 @@ import keras
 from keras_attn.attention import checks
 from keras_attn.attention.one_head import one_head_attention
 from keras_attn.ops import masks
+from keras_attn.ops.checks import dropout_rate
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
@@ -51,7 +52,7 @@ class SelfAttention(keras.layers.Layer):
     ):
         super().__init__(**kwargs)
         checks.size(units, "units")
-        checks.dropout(dropout)
+        dropout_rate(dropout)
         self.units = units
         self.causal = causal
         self.use_bias = use_bias

@@ -4,6 +4,7 @@ import keras
 
 from keras_attn.attention import checks
 from keras_attn.ops import masks
+from keras_attn.ops.checks import dropout_rate
 
 
 class SingleHeadAttention(keras.layers.Layer):
@@ -46,7 +47,7 @@ class SingleHeadAttention(keras.layers.Layer):
         super().__init__(**kwargs)
         checks.function(key_function, "key_function")
         checks.function(value_function, "value_function")
-        checks.dropout(dropout)
+        dropout_rate(dropout)
         self.key_function = key_function
         self.value_function = value_function
         self.dropout = dropout

@@ -43,12 +43,12 @@ def heads(query, key, value):
             f"Received: {received}"
         )
     for axis, what in ((0, "batch size"), (1, "length")):
-        if not _agree(key.shape[axis], value.shape[axis]):
+        if not agree(key.shape[axis], value.shape[axis]):
             raise ValueError(
                 f"`key` and `value` must have the same {what}. "
                 f"Received: {received}"
             )
-    if not _agree(query.shape[0], key.shape[0]):
+    if not agree(query.shape[0], key.shape[0]):
         raise ValueError(
             "`query` and `key` must have the same batch size. "
             f"Received: {received}"
@@ -63,11 +63,7 @@ def options(window, scale, dropout, implementation, return_weights):
             f"`scale` must be a number. Received: {scale!r}. To learn a "
             "temperature, multiply `query` by it and pass `scale=1.0`."
         )
-    if not 0 <= dropout < 1:
-        raise ValueError(
-            "`dropout` must be at least 0 and less than 1. "
-            f"Received: dropout={dropout}"
-        )
+    dropout_rate(dropout)
     if implementation not in IMPLEMENTATIONS:
         raise ValueError(
             f"`implementation` must be one of {IMPLEMENTATIONS}. "
@@ -77,6 +73,15 @@ def options(window, scale, dropout, implementation, return_weights):
         raise ValueError(
             "`return_weights=True` needs the (query, key) matrix, which "
             "`implementation='tiled'` never forms. Use 'dense' or 'auto'."
+        )
+
+
+def dropout_rate(rate):
+    """Refuse a fraction that is none, or that leaves nothing."""
+    if not 0 <= rate < 1:
+        raise ValueError(
+            "`dropout` must be at least 0 and less than 1. "
+            f"Received: dropout={rate!r}"
         )
 
 
@@ -94,11 +99,6 @@ def modifiers(given) -> tuple:
                 f"as `Rotary()`. Received: {modifier!r}. For a name, use "
                 "`keras_attn.modifiers.get(name)`."
             )
-    if sum(type(modifier).__name__ == "Sinks" for modifier in given) > 1:
-        raise ValueError(
-            "`modifiers` may hold one `Sinks` only: each head has one score "
-            f"that looks at nothing. Received: {given}"
-        )
     return given
 
 
@@ -112,7 +112,7 @@ def grid(x, name, query, key):
     missing = 4 - len(received)
     padded = (1,) * missing + received
     if missing < 0 or not all(
-        have == 1 or _agree(have, want)
+        have == 1 or agree(have, want)
         for have, want in zip(padded, wanted, strict=True)
     ):
         raise ValueError(
@@ -135,8 +135,8 @@ def positions(x, name, heads):
     wanted = tuple(heads.shape[:2])
     if (
         len(x.shape) != 2
-        or not (x.shape[0] == 1 or _agree(x.shape[0], wanted[0]))
-        or not _agree(x.shape[1], wanted[1])
+        or not (x.shape[0] == 1 or agree(x.shape[0], wanted[0]))
+        or not agree(x.shape[1], wanted[1])
     ):
         raise ValueError(
             f"`{name}` must have the shape (batch or 1, length), here "
@@ -146,6 +146,6 @@ def positions(x, name, heads):
     return tf.cast(x, tf.int32)
 
 
-def _agree(one, other) -> bool:
+def agree(one, other) -> bool:
     """Whether two lengths can be equal; an unknown one can be anything."""
     return one is None or other is None or one == other

@@ -25,6 +25,11 @@ class Rules:
             for modifier, own in zip(self.modifiers, parameters, strict=True)
         ]
         found = [sinks for sinks in found if sinks is not None]
+        if len(found) > 1:
+            raise ValueError(
+                "`modifiers` may hold one `Sinks` only: each head has one "
+                f"score that looks at nothing. Received: {self.modifiers}"
+            )
         return found[0] if found else None
 
 

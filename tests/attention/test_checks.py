@@ -10,13 +10,6 @@ def test_a_size_is_a_positive_integer(value):
     checks.size(1, "units")
 
 
-@pytest.mark.parametrize("rate", [-0.1, 1.0, 2])
-def test_dropout_leaves_something(rate):
-    with pytest.raises(ValueError, match=f"`dropout`.*dropout={rate}"):
-        checks.dropout(rate)
-    checks.dropout(0.0)
-
-
 def test_an_unknown_choice_is_told_the_choices():
     with pytest.raises(ValueError, match=r"`score`.*'dot'.*'general'.*'dto'"):
         checks.choice("dto", ("dot", "general"), "score")

@@ -60,6 +60,7 @@ def test_heads_must_be_known_when_the_graph_is_made():
         ({"implementation": "flash"}, "`implementation`.*'tiled'.*'flash'"),
         ({"dropout": 1.0, "seed": 0}, "`dropout`.*less than 1.*dropout=1.0"),
         ({"dropout": -0.1, "seed": 0}, "`dropout`.*dropout=-0.1"),
+        ({"scale": tf.constant(2.0)}, "`scale` must be a number.*`query`"),
         (
             {"implementation": "tiled", "return_weights": True},
             "`return_weights=True`.*'tiled'.*Use 'dense' or 'auto'",
