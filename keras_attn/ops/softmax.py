@@ -48,7 +48,8 @@ def masked_softmax(scores, mask=None, sinks=None):
     dtype = "float64" if scores.dtype == "float64" else "float32"
     logits = ops.cast(scores, dtype)
     if mask is not None:
-        logits = ops.where(mask, logits, ops.cast(EXCLUDED, dtype))
+        mask = ops.convert_to_tensor(mask, "bool")
+        logits = exclude(logits, mask)
     # Not `ops.softmax`: it warns about a single key, where 1 is right.
     if sinks is None:
         weights = tf.nn.softmax(logits, axis=-1)
@@ -58,6 +59,9 @@ def masked_softmax(scores, mask=None, sinks=None):
         )
         logits = ops.concatenate([logits, sinks], axis=-1)
         weights = tf.nn.softmax(logits, axis=-1)[..., :-1]
+        return ops.cast(weights, scores.dtype)
     if mask is not None:
-        weights = ops.where(mask, weights, ops.cast(0, dtype))
+        # With everything hidden, all scores are equally low.
+        seen = ops.any(mask, axis=-1, keepdims=True)
+        weights = weights * ops.cast(seen, dtype)
     return ops.cast(weights, scores.dtype)
