@@ -29,6 +29,9 @@ LONGEST_XLA = 4096
 def run(lengths, sides, onednn_settings, *, rounds, seconds, memory=True):
     """Measure everything, a progress line per cell.
 
+    Memory is measured with the first setting of oneDNN only: it is about
+    tensors that are kept, not about the kernels that make them.
+
     Returns:
         {(onednn, case, side): {"milliseconds", "extra_megabytes",
         "process_megabytes", "note"}}, each where there is one.
@@ -46,7 +49,7 @@ def run(lengths, sides, onednn_settings, *, rounds, seconds, memory=True):
                     note = why_not(side, case)
                     cells[onednn, case, side] = {"note": note}
             jobs = [("time", case, possible[case]) for case in cases]
-            if memory:
+            if memory and onednn == onednn_settings[0]:
                 jobs += [
                     ("memory", case, [side])
                     for case in cases
