@@ -23,7 +23,6 @@ from benchmarks.cases import cases_of
 from benchmarks.sides import SIDES
 from benchmarks.sides import use_all_cores
 
-
 # A step that has run this long, and twice, has been measured well enough.
 ENOUGH_SECONDS = 6.0
 
