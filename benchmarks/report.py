@@ -76,8 +76,8 @@ def settings() -> list[str]:
         f"Batch {BATCH}, {HEADS} heads, depth {DEPTH}, float32. Each cell: the "
         "best milliseconds, then the megabytes that a call adds to its inputs "
         "at its peak (measured with oneDNN on). Sides took turns in one "
-        "process; memory was measured in a fresh process per cell. Layers project 512 features and are "
-        "compared with each other.",
+        "process; memory was measured in a fresh process per cell. Layers "
+        "project 512 features and are compared with each other.",
         "",
         f"Python {platform.python_version()}, {', '.join(versions)}; "
         f"{CORES} cores, {model}, {', '.join(widest)}; busy with "
