@@ -10,8 +10,8 @@ EXCLUDED = -1e30
 def exclude(scores, mask):
     """Give masked scores a value that no softmax will notice.
 
-    Added, not selected: a broadcast addition is several times faster on CPUs
-    than a broadcast selection.
+    Added, not selected: a gradient goes back through an addition as it is,
+    where a selection takes another pass over the scores.
 
     Args:
         scores: Floats in float32 or wider.
