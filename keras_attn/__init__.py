@@ -16,8 +16,7 @@ its left.
     plot, which no other room imports
 """
 
-import keras
-
+from keras_attn import backend as backend
 from keras_attn import layers as layers
 from keras_attn import modifiers as modifiers
 from keras_attn import ops as ops
@@ -25,10 +24,3 @@ from keras_attn import plot as plot
 from keras_attn import training as training
 
 __version__ = "0.1.0"
-
-if keras.backend.backend() != "tensorflow":
-    raise ImportError(
-        "keras_attn runs on TensorFlow. Received: Keras' backend is "
-        f"{keras.backend.backend()!r}. Set the environment variable "
-        "KERAS_BACKEND=tensorflow before Keras is imported."
-    )
