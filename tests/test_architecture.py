@@ -93,7 +93,7 @@ def wrong_imports(room, source):
         elif top in {"examples", "benchmarks", "tests"}:
             yield f"{name}: the library needs nothing outside itself"
         elif top == "keras_attn":
-            allowed = {room} | MAY_IMPORT[room]
+            allowed = {room, "extras"} | MAY_IMPORT[room]
             if rest[0] not in allowed:
                 yield f"{name}: {room} may import only {sorted(allowed)}"
         elif top == "tensorflow":

@@ -1,0 +1,1 @@
+"""Files, TFDS or built-in data in, fixed-shape batches out."""
