@@ -1,0 +1,284 @@
+"""What every tokenizer does: ids of any rank, special tokens, files."""
+
+import pathlib
+
+import tensorflow as tf
+
+from keras_attn.text import files
+from keras_attn.text import huggingface
+from keras_attn.text.special_tokens import SpecialTokens
+from keras_attn.text.vocabulary import Vocabulary
+
+
+class Tokenizer(tf.Module):
+    """Strings to ids and back, in core TensorFlow ops.
+
+        ids = tokenizer(strings),    strings ~ tokenizer.detokenize(ids)
+
+    The base of all tokenizers. It runs eagerly, in `tf.function`, in `tf.data`
+    and in a SavedModel, which takes the vocabulary along as an asset and needs
+    no further library to serve. Subclasses define `_tokenize`, `_detokenize`
+    and `get_config`, and register with `files.register`.
+
+    Args:
+        vocabulary: Tokens in order of their ids.
+        special_tokens: Token by part ("pad", "start", "end", "unknown",
+            "mask"). The usual names are found without being given.
+
+    Call arguments:
+        strings: UTF-8 strings of any shape, dense or ragged.
+
+    Returns:
+        int32 ids, ragged, with one axis more: (batch,) strings give
+        (batch, tokens). A scalar string gives a dense (tokens,) vector. No
+        special token is added; `to_dense` adds them.
+    """
+
+    def __init__(self, vocabulary, *, special_tokens=None):
+        super().__init__()
+        self._vocabulary = Vocabulary(vocabulary)
+        self._special = SpecialTokens.find(self._vocabulary.ids, special_tokens)
+
+    def __call__(self, strings):
+        if isinstance(strings, tf.RaggedTensor):
+            return strings.with_flat_values(self(strings.flat_values))
+        strings = tf.convert_to_tensor(strings)
+        if strings.dtype != tf.string:
+            if strings.shape.num_elements() != 0:
+                raise ValueError(
+                    "A tokenizer takes strings. Received a tensor of dtype "
+                    f"{strings.dtype.name}: `detokenize` takes ids."
+                )
+            # An empty Python list comes as floating-point numbers.
+            strings = tf.zeros(strings.shape, tf.string)
+        _require_known_rank(strings)
+        ids = self._tokenize(tf.reshape(strings, [-1]))
+        if strings.shape.rank == 0:
+            return ids.values
+        lengths = tf.shape(strings, tf.int64)
+        for axis in reversed(range(1, strings.shape.rank)):
+            ids = tf.RaggedTensor.from_uniform_row_length(
+                ids, lengths[axis], nrows=tf.reduce_prod(lengths[:axis])
+            )
+        return ids
+
+    def detokenize(self, ids, *, keep_special: bool = False):
+        """Turn ids back into text.
+
+        Args:
+            ids: Integers, (batch, tokens) or of any rank from 1, dense or
+                ragged. An id outside the vocabulary reads as the unknown
+                token; where there is none, as U+FFFD.
+            keep_special: Whether PAD, START, END and MASK are written too.
+
+        Returns:
+            Strings with the last axis gone: (batch,).
+        """
+        if isinstance(ids, tf.RaggedTensor) and ids.ragged_rank > 1:
+            return ids.with_values(
+                self.detokenize(ids.values, keep_special=keep_special)
+            )
+        if not isinstance(ids, tf.RaggedTensor):
+            ids = tf.convert_to_tensor(ids)
+            _require_known_rank(ids)
+            if ids.shape.rank == 0:
+                raise ValueError(
+                    "`ids` must have an axis of tokens. Received a scalar: "
+                    "write [id] for a text of one token."
+                )
+            shape = tf.shape(ids)
+            rows = tf.reshape(ids, [tf.reduce_prod(shape[:-1]), shape[-1]])
+            strings = self.detokenize(
+                tf.RaggedTensor.from_tensor(rows), keep_special=keep_special
+            )
+            return tf.reshape(strings, shape[:-1])
+        ids = tf.cast(ids, tf.int64)
+        if not keep_special:
+            ids = tf.ragged.boolean_mask(ids, ~self._is_special(ids))
+        return self._detokenize(ids)
+
+    def to_dense(
+        self,
+        texts,
+        max_length: int,
+        *,
+        start: bool = True,
+        end: bool = True,
+        cut: bool = False,
+    ):
+        """Make rows of one length: START, the ids, END, then PAD.
+
+        Args:
+            texts: (batch,) strings or ragged (batch, tokens) ids; a scalar
+                string or (tokens,) ids give one row without the batch axis.
+            max_length: Length of the rows, special tokens included.
+            start: Whether START comes first.
+            end: Whether END comes last.
+            cut: Whether a row that is too long loses its last tokens (END is
+                kept). By default it is an error: nothing is lost in silence.
+
+        Returns:
+            (batch, max_length) int32 ids.
+        """
+        room = max_length - start - end
+        if room < 0:
+            raise ValueError(
+                f"`max_length` must leave room for START and END. Received: "
+                f"max_length={max_length}"
+            )
+        ids = self._as_ids(texts)
+        if not isinstance(ids, tf.RaggedTensor) and ids.shape.rank == 1:
+            options = {"start": start, "end": end, "cut": cut}
+            return self.to_dense(ids[tf.newaxis], max_length, **options)[0]
+        if not isinstance(ids, tf.RaggedTensor):
+            ids = tf.RaggedTensor.from_tensor(ids)
+        if ids.shape.rank != 2:
+            raise ValueError(
+                "`to_dense` takes (batch,) strings or (batch, tokens) ids. "
+                f"Received ids of {ids.shape.rank} axes: reshape them first."
+            )
+        if cut:
+            ids = ids[:, :room]
+        else:
+            tf.debugging.assert_less_equal(
+                ids.row_lengths(),
+                tf.cast(room, ids.row_splits.dtype),
+                "A text has more tokens than `max_length` has room for. "
+                "Raise `max_length`, or pass cut=True to lose its end.",
+            )
+        rows = ids.nrows()
+        parts = [ids]
+        if start:
+            parts.insert(0, self._column(rows, "start"))
+        if end:
+            parts.append(self._column(rows, "end"))
+        return tf.concat(parts, axis=1).to_tensor(
+            self._require("pad"), shape=(None, max_length)
+        )
+
+    @property
+    def vocabulary(self) -> list[str]:
+        """The tokens in order of their ids."""
+        return list(self._vocabulary.tokens)
+
+    @property
+    def vocabulary_size(self) -> int:
+        """How many ids there are: they lie below it."""
+        return len(self._vocabulary)
+
+    def id_of(self, token: str) -> int:
+        """The id of a token of the vocabulary."""
+        return self._vocabulary.id_of(token)
+
+    @property
+    def special_tokens(self) -> SpecialTokens:
+        """The tokens that stand for no text."""
+        return self._special
+
+    @property
+    def pad_id(self) -> int | None:
+        """Fills rows; None if the vocabulary has no such token."""
+        return self._special_id("pad")
+
+    @property
+    def start_id(self) -> int | None:
+        """Opens a text; None if the vocabulary has no such token."""
+        return self._special_id("start")
+
+    @property
+    def end_id(self) -> int | None:
+        """Ends a text; None if the vocabulary has no such token."""
+        return self._special_id("end")
+
+    @property
+    def unknown_id(self) -> int | None:
+        """What is not in the vocabulary; None if there is no such token."""
+        return self._special_id("unknown")
+
+    @property
+    def mask_id(self) -> int | None:
+        """Hides a token; None if the vocabulary has no such token."""
+        return self._special_id("mask")
+
+    def get_config(self) -> dict:
+        """The keyword arguments of the constructor, as plain values."""
+        return {"special_tokens": vars(self._special).copy()}
+
+    def save(self, folder) -> None:
+        """Write the tokenizer to a folder, as plain text files."""
+        files.save(self, pathlib.Path(folder))
+
+    @classmethod
+    def from_huggingface(cls, folder) -> "Tokenizer":
+        """Read a folder of a Hugging Face tokenizer from disk.
+
+        Args:
+            folder: Holds `vocab.txt` (BERT), `vocab.json` and `merges.txt`
+                (GPT-2), or `tokenizer.json`, with `tokenizer_config.json`
+                for casing, accents and special tokens.
+
+        Returns:
+            A `WordPieceTokenizer` or a `BytePairTokenizer`.
+        """
+        return huggingface.read(cls, pathlib.Path(folder))
+
+    @classmethod
+    def load(cls, folder) -> "Tokenizer":
+        """Read what `save` wrote; `Tokenizer.load` reads every kind."""
+        return files.load(cls, pathlib.Path(folder))
+
+    def write_vocabulary(self, folder: pathlib.Path) -> None:
+        """Write the positional arguments of the constructor to files."""
+        files.write_lines(folder / "vocabulary.txt", self._vocabulary.tokens)
+
+    @classmethod
+    def read_vocabulary(cls, folder: pathlib.Path) -> tuple:
+        """Read the positional arguments of the constructor from files."""
+        return (files.read_lines(folder / "vocabulary.txt"),)
+
+    def _special_id(self, part):
+        token = getattr(self._special, part)
+        return None if token is None else self.id_of(token)
+
+    def _require(self, part):
+        number = self._special_id(part)
+        if number is None:
+            raise ValueError(
+                f"This vocabulary has no {part} token. Choose one of its "
+                f'tokens: special_tokens={{"{part}": ...}}.'
+            )
+        return number
+
+    def _column(self, rows, part):
+        return tf.fill([rows, 1], self._require(part))
+
+    def _is_special(self, ids):
+        parts = ("pad", "start", "end", "mask")
+        numbers = {self._special_id(part) for part in parts} - {None}
+        special = tf.zeros_like(ids, tf.bool)
+        for number in sorted(numbers):
+            special |= ids == number
+        return special
+
+    def _known_or(self, ids, number):
+        """Ragged ids with `number` for those outside the vocabulary."""
+        values = ids.values
+        known = (values >= 0) & (values < self.vocabulary_size)
+        return ids.with_values(
+            tf.where(known, values, tf.cast(number, tf.int64))
+        )
+
+    def _as_ids(self, texts):
+        if not isinstance(texts, tf.RaggedTensor):
+            texts = tf.convert_to_tensor(texts)
+        if texts.dtype == tf.string:
+            return self(texts)
+        return tf.cast(texts, tf.int32)
+
+
+def _require_known_rank(tensor):
+    if tensor.shape.rank is None:
+        raise ValueError(
+            "The number of axes must be known when the graph is made. Give "
+            "the tensor a shape, such as (None,), with `tf.ensure_shape`."
+        )
