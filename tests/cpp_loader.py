@@ -28,9 +28,11 @@ DATA_TYPES = {
     "float32": 1,
     "float64": 2,
     "int32": 3,
+    "object": 7,  # strings, as arrays of `bytes`
     "int64": 9,
     "bool": 10,
 }
+STRING_SIZE = 24  # bytes of one `TF_TString`
 
 
 def run(folder, signature: str, inputs: dict, *, timeout: float = 120) -> dict:
@@ -46,7 +48,8 @@ def run_each(
     Args:
         folder: The SavedModel, with `saved_model.pb` in it.
         signature: Name of a signature.
-        requests: Arrays by the signature's names, in its dtypes.
+        requests: Arrays by the signature's names, in its dtypes; strings are
+            arrays of `bytes` with dtype object.
         timeout: Seconds after which the process is stopped.
 
     Returns:
@@ -113,7 +116,8 @@ def _meta_graph(folder):
 
 
 def _read(path):
-    with np.load(path) as arrays:
+    # NumPy keeps strings as pickles; both ends of the exchange are this file.
+    with np.load(path, allow_pickle=True) as arrays:
         return dict(arrays)
 
 
@@ -152,12 +156,14 @@ def load_library(paths):
         "TF_GraphOperationByName",
         "TF_AllocateTensor",
         "TF_TensorData",
+        "TF_StringGetDataPointer",
     )
     for name in pointers:
         getattr(library, name).restype = ctypes.c_void_p
     library.TF_Message.restype = ctypes.c_char_p
     library.TF_Dim.restype = ctypes.c_int64
     library.TF_TensorByteSize.restype = ctypes.c_size_t
+    library.TF_StringGetSize.restype = ctypes.c_size_t
     library._ZN10tensorflow21DisableXlaCompilationEv()
     return library
 
@@ -224,16 +230,38 @@ class Session:
         return Output(found, int(index))
 
     def _to_tensor(self, array):
-        array = np.ascontiguousarray(array)
+        array = np.asarray(array, order="C")
+        is_text = array.dtype == object
         tensor = self.library.TF_AllocateTensor(
             DATA_TYPES[array.dtype.name],
             (ctypes.c_int64 * array.ndim)(*array.shape),
             array.ndim,
-            ctypes.c_size_t(array.nbytes),
+            ctypes.c_size_t(
+                array.size * STRING_SIZE if is_text else array.nbytes
+            ),
         )
         target = self.library.TF_TensorData(ctypes.c_void_p(tensor))
-        ctypes.memmove(target, array.ctypes.data, array.nbytes)
+        if is_text:
+            self._write_strings(target, array)
+        else:
+            ctypes.memmove(target, array.ctypes.data, array.nbytes)
         return tensor
+
+    def _write_strings(self, target, array):
+        for number, text in enumerate(array.flat):
+            place = ctypes.c_void_p(target + number * STRING_SIZE)
+            self.library.TF_StringInit(place)
+            self.library.TF_StringCopy(
+                place, ctypes.c_char_p(text), ctypes.c_size_t(len(text))
+            )
+
+    def _read_strings(self, source, array):
+        for number in range(array.size):
+            place = ctypes.c_void_p(source + number * STRING_SIZE)
+            array.flat[number] = ctypes.string_at(
+                self.library.TF_StringGetDataPointer(place),
+                self.library.TF_StringGetSize(place),
+            )
 
     def _to_array(self, tensor):
         names = {number: name for name, number in DATA_TYPES.items()}
@@ -242,6 +270,9 @@ class Session:
             for axis in range(self.library.TF_NumDims(tensor))
         ]
         array = np.empty(shape, names[self.library.TF_TensorType(tensor)])
+        if array.dtype == object:
+            self._read_strings(self.library.TF_TensorData(tensor), array)
+            return array
         size = self.library.TF_TensorByteSize(tensor)
         if size != array.nbytes:
             raise RuntimeError(f"Expected {array.nbytes} bytes, got {size}.")

@@ -95,3 +95,30 @@ def test_the_answering_process_cannot_import(name):
         text=True,
     )
     assert f"import of {name} halted" in process.stderr
+
+
+class Shout(tf.Module):
+    @tf.function
+    def shout(self, text):
+        return {"loud": tf.strings.upper(text), "again": text}
+
+    def save(self, folder):
+        signature = self.shout.get_concrete_function(
+            tf.TensorSpec([None, 2], tf.string, "text")
+        )
+        tf.saved_model.save(self, str(folder), {"shout": signature})
+
+
+def test_strings_of_all_bytes_and_lengths_come_back(tmp_path):
+    Shout().save(tmp_path)
+    text = np.empty((3, 2), object)
+    # 23 bytes and more are kept outside the 24 of a `TF_TString`.
+    text[:] = [
+        [b"", b"a\0b\n\xff\0"],
+        [b"c" * 22, b"d" * 23],
+        [b"e" * 24, b"f" * 100_000],
+    ]
+    outputs = cpp_loader.run(tmp_path, "shout", {"text": text})
+    assert outputs["again"].tolist() == text.tolist()
+    assert outputs["loud"][1, 0] == b"C" * 22
+    assert outputs["loud"][2, 1] == b"F" * 100_000

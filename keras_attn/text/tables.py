@@ -29,10 +29,10 @@ class AssetFolder:
         # TensorFlow ends lines at "\n" alone, and drops every "\r".
         with path.open("w", encoding="utf-8", newline="\n") as file:
             for line in lines:
-                if "\n" in line or "\r" in line:
+                if not line or "\n" in line or "\r" in line:
                     raise ValueError(
-                        "A token with a line break cannot be a line of a "
-                        f"vocabulary file. Received: {line!r}"
+                        "A line of a table's file must not be empty and must "
+                        f"not hold a line break. Received: {line!r}"
                     )
                 file.write(line + "\n")
         return str(path)

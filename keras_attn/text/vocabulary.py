@@ -21,10 +21,10 @@ class Vocabulary:
                 "`vocabulary` is empty: it needs a token at least."
             )
         for place, token in enumerate(self.tokens):
-            if not isinstance(token, str):
+            if not isinstance(token, str) or not token:
                 raise ValueError(
-                    "`vocabulary` must hold strings. Received: "
-                    f"{token!r} at place {place}."
+                    "`vocabulary` must hold strings that are not empty. "
+                    f"Received: {token!r} at place {place}."
                 )
         if len(self.ids) != len(self.tokens):
             twice = next(
