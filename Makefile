@@ -63,12 +63,12 @@ clean: ## Remove .venv and build/
 
 .venv/test: .venv/demo
 	@echo "Installing the tools for testing"
-	@$(INSTALL) -e ".[plot,dev]"
+	@$(INSTALL) -e ".[plot,data,dev]"
 	@touch $@
 
 .venv/peers: .venv/test
 	@echo "Installing the libraries we compare with (large, once)"
-	@$(INSTALL) -e ".[peers]"
+	@$(INSTALL) -e ".[text,peers]"
 	@touch $@
 
 # The CUDA plugin's own dependencies are gigabytes of GPU libraries that
