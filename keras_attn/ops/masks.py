@@ -158,6 +158,24 @@ def by_position(
     return ops.abs(distance) < window
 
 
+def from_segments(segments):
+    """Let each position see its own segment only.
+
+        visible(q, k) = segments(q) = segments(k) and segments(k) != 0
+
+    For windows that several documents are packed into. Padding, segment 0,
+    sees nothing and is not seen.
+
+    Args:
+        segments: (batch, length) integers.
+
+    Returns:
+        (batch, 1, length, length) booleans, for all heads alike.
+    """
+    query, key = segments[:, None, :, None], segments[:, None, None, :]
+    return ops.logical_and(ops.equal(query, key), ops.not_equal(key, 0))
+
+
 def _check_broadcasts(mask, shape, name):
     given = tuple(mask.shape)
     if shape is not None and not _broadcasts(given, tuple(shape)):
