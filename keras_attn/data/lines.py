@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import tensorflow as tf
 
+from keras_attn.data.files import count_lines
 from keras_attn.data.files import existing_files
 
 # Calling a function for each line costs more than the work on it.
@@ -71,9 +72,9 @@ def parallel_lines(
 ) -> tf.data.Dataset:
     """Pair line k of one file with line k of another.
 
-    Both files are counted first, in one pass that holds no more than a few
-    lines, since a missing line would pair every later sentence wrongly. An
-    empty line is an empty string, never left out.
+    The lines of both files are counted first, in one pass, since a missing
+    line would pair every later sentence wrongly. Then the files are read as
+    they are needed. An empty line is an empty string, never left out.
 
     Args:
         source: Path of the sentences to translate; `.gz` is unpacked.
@@ -87,7 +88,7 @@ def parallel_lines(
     """
     (source,) = existing_files(source)
     (target,) = existing_files(target)
-    counts = _count_lines(source), _count_lines(target)
+    counts = count_lines(source), count_lines(target)
     if counts[0] != counts[1]:
         raise ValueError(
             "Line k of `source` and line k of `target` must belong together. "
@@ -131,14 +132,6 @@ def _lines(path):
         lambda line: tf.strings.regex_replace(line, BYTE_ORDER_MARK, "")
     )
     return first.concatenate(lines.skip(1))
-
-
-def _count_lines(path):
-    def add(count, lines):
-        return count + tf.size(lines, tf.int64)
-
-    chunks = _lines(path).batch(CHUNK)
-    return int(chunks.reduce(tf.constant(0, tf.int64), add))
 
 
 def _is_packed(path):

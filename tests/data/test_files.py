@@ -1,7 +1,10 @@
 import gzip
 
 import pytest
+import tensorflow as tf
 
+from keras_attn.data import files
+from keras_attn.data.files import count_lines
 from keras_attn.data.files import existing_files
 from keras_attn.data.files import existing_folder
 from keras_attn.data.files import read_whole
@@ -68,3 +71,29 @@ def test_gzip_is_unpacked_whatever_its_name(tmp_path):
     path = tmp_path / "packed"
     path.write_bytes(gzip.compress(CONTENT) + gzip.compress(b"second"))
     assert read_whole(path) == CONTENT + b"second"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"a",
+        b"a\n",
+        b"\n",
+        b"\n\n",
+        b"a\r\nb",
+        b"a\n\r",
+        b"\r",
+        b"ab\n" * 9,
+    ],
+)
+@pytest.mark.parametrize("packed", [False, True])
+def test_lines_are_counted_as_tensorflow_reads_them(
+    tmp_path, monkeypatch, content, packed
+):
+    monkeypatch.setattr(files, "PIECE", 2)
+    path = str(tmp_path / ("a.gz" if packed else "a"))
+    with open(path, "wb") as file:
+        file.write(gzip.compress(content) if packed else content)
+    lines = tf.data.TextLineDataset(path, "GZIP" if packed else "")
+    assert count_lines(path) == len(list(lines))
