@@ -51,6 +51,11 @@ def test_no_sentence_is_there_twice(splits):
     assert len(set(everything)) == len(everything) == 9000
 
 
+def test_a_sentence_speaks_of_two_different_things(splits):
+    for source, _, _ in itertools.chain(*splits.values()):
+        assert len({NOUNS[word] for word in source if word in NOUNS}) == 2
+
+
 def test_a_sentence_has_one_translation(splits):
     found = {}
     for split in (*splits.values(), sentences("train", 9000, seed=7)):
