@@ -68,8 +68,18 @@ def tfds_image_folder(
         `{"image", "label"}`: the file's bytes and an int32 scalar.
 
     Raises:
-        ValueError: There is no such split.
+        ValueError: There is no such split, or no image in it.
     """
     tfds = require("tensorflow_datasets", extra="data")
-    builder = tfds.folder_dataset.ImageFolder(existing_folder(root))
+    root = existing_folder(root)
+    builder = tfds.folder_dataset.ImageFolder(root)
+    held = sorted(
+        name for name, part in builder.info.splits.items() if part.num_examples
+    )
+    if split not in held:
+        raise ValueError(
+            f"There are no images at <root>/{split}/<class>/<image>. Received: "
+            f"root={root!r}, which has images in the splits {held}. A folder "
+            "of classes without splits is read by `image_folder`."
+        )
     return read_builder(tfds, builder, split=split)

@@ -118,8 +118,9 @@ def read_builder(
 
 
 def _supervised(tfds, info):
-    keys = info.supervised_keys
-    if keys is None or len(keys) != 2 or not set(keys) <= set(info.features):
+    keys = info.supervised_keys or ()
+    # TFDS also allows a third key, for weights, and dictionaries of keys.
+    if len(keys) != 2 or not all(isinstance(key, str) for key in keys):
         return {}
     text, image = tfds.features.Text, tfds.features.Image
     label = tfds.features.ClassLabel

@@ -95,6 +95,7 @@ def tfds_builders():
         BUILDER_CONFIGS = [  # noqa: RUF012
             tfds.core.BuilderConfig(name="supervised"),
             tfds.core.BuilderConfig(name="plain"),
+            tfds.core.BuilderConfig(name="nested"),
         ]
 
         def _info(self):
@@ -103,8 +104,11 @@ def tfds_builders():
                 "stars": tfds.features.ClassLabel(num_classes=5),
                 "label": tfds.features.Scalar(np.int64),
             }
-            supervised = self.builder_config.name == "supervised"
-            keys = ("review", "stars") if supervised else None
+            keys = {
+                "supervised": ("review", "stars"),
+                "plain": None,
+                "nested": ({"review": "review"}, "stars"),
+            }[self.builder_config.name]
             return self._describe(tfds.features.FeaturesDict(features), keys)
 
         def _generate_examples(self, folder):

@@ -68,7 +68,11 @@ def test_labels_count_the_classes_of_every_split(images):
 
 
 def test_wrong_image_folders_get_a_sentence(images):
-    with pytest.raises(ValueError, match=r"\['test', 'train'\].*'valid'"):
+    (images / "valid" / "cat").mkdir(parents=True)
+    match = r"<root>/valid/<class>.* in the splits \['test', 'train'\]"
+    with pytest.raises(ValueError, match=match):
         tfds_image_folder(images, split="valid")
+    with pytest.raises(ValueError, match=r"splits \[\].*`image_folder`"):
+        tfds_image_folder(images / "train")
     with pytest.raises(NotADirectoryError, match="nowhere"):
         tfds_image_folder(images / "nowhere")

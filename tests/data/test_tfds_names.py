@@ -77,8 +77,9 @@ def test_text_with_a_class_is_text_and_label(folders):
     assert read == {"": 0, "go": 1, "gogo": 2}
 
 
-def test_other_datasets_keep_their_names_and_labels_are_int32(folders):
-    examples = from_tfds("local_reviews/plain", **folders)
+@pytest.mark.parametrize("config", ["plain", "nested"])
+def test_other_datasets_keep_their_names_and_labels_are_int32(folders, config):
+    examples = from_tfds(f"local_reviews/{config}", **folders)
     assert examples.element_spec == {
         "review": tf.TensorSpec((), "string"),
         "stars": tf.TensorSpec((), "int64"),
