@@ -33,6 +33,13 @@ def captioning(
         between 0 and 1, and int32 ids of as many tokens as there are.
     """
     check_fields(examples, {"image", "caption"})
+    caption = examples.element_spec["caption"]
+    if caption.dtype != tf.string or caption.shape.rank != 0:
+        raise ValueError(
+            "`caption` must be a scalar string. Received: "
+            f"{caption.dtype.name} of shape {caption.shape}. An image with "
+            "several captions is several examples."
+        )
     if tokenizer.start_id is None or tokenizer.end_id is None:
         raise ValueError(
             "Captions are learnt from START to END, and the vocabulary lacks "

@@ -7,6 +7,10 @@ from keras_attn.data.draws import beta
 from keras_attn.data.draws import split
 from keras_attn.data.draws import with_seeds
 
+# As of 3.15, `keras.layers.MixUp` mixes a row with itself now and then, and
+# `keras.layers.CutMix` counts parts of pixels, so that on small images its
+# labels tell another share than the pixels.
+
 USE = 2  # of the seeds
 
 
@@ -22,8 +26,6 @@ def mixup(
         image = w image + (1 - w) other,    label = w label + (1 - w) other
 
     with w ~ Beta(alpha, alpha), drawn for each row, and labels one-hot.
-    `keras.layers.MixUp` mixes a row with itself now and then; here the other
-    row is always another one.
 
     Args:
         batches: `(images, labels)`: (batch, height, width, channels) float32
@@ -37,7 +39,7 @@ def mixup(
         float32 that sum to 1. A batch of one row stays as it is.
 
     Reference:
-        Zhang et al. 2018, equation 1. https://arxiv.org/abs/1710.09412
+        Zhang et al. 2018, section 1. https://arxiv.org/abs/1710.09412
     """
     _check_alpha(alpha)
 
@@ -60,8 +62,7 @@ def cutmix(
         label = kept label + (1 - kept) other
 
     with its centre anywhere in the image, cut off at the edges, and `kept`
-    the share of pixels that remain. `keras.layers.CutMix` counts parts of
-    pixels: on small images its labels tell another share than the pixels.
+    the share of pixels that remain.
 
     Args:
         batches: `(images, labels)`: (batch, height, width, channels) float32

@@ -76,7 +76,7 @@ def solarize(images, threshold):
 def posterize(images, bits: int):
     """Keep the first `bits` of the 8 bits of each colour."""
     step = 2.0 ** (8 - bits)
-    # A level of 51 is stored as 0.2, which is 51.000004 or 50.999996 / 255.
+    # The nearest level, as if the image were stored in 8 bits.
     levels = tf.round(images * BRIGHTEST)
     return tf.floor(levels / step) * step / BRIGHTEST
 

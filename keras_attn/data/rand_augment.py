@@ -9,6 +9,11 @@ from keras import layers
 from keras_attn.data import pixels
 from keras_attn.data.steps import one_of
 
+# `keras.layers.RandAugment` draws one set of steps for the whole batch, turns
+# images by up to half a turn, and keeps a variable, so that the iterator could
+# not be saved. Its parts are used here where they follow the paper: geometry,
+# autocontrast and equalise.
+
 MAX_MAGNITUDE = 10
 
 # How strong a step is at the largest magnitude: AutoAugment's table of ranges.
@@ -26,11 +31,6 @@ def rand_augment(*, num_steps: int = 2, magnitude: float = 9) -> list:
     nothing, autocontrast, equalise, rotate, solarise, colour, posterise,
     contrast, brightness, sharpness, shear and translate along x and y. Those
     that have two directions go in either.
-
-    `keras.layers.RandAugment` is not used: it draws one set of steps for the
-    whole batch, turns images by up to half a turn, and keeps a variable, so
-    that the iterator cannot be saved. Its parts are used where they follow
-    the paper: geometry, autocontrast and equalise.
 
     Args:
         num_steps: The paper's N.

@@ -8,6 +8,11 @@ import tensorflow as tf
 from keras_attn.data import pixels
 from keras_attn.data.steps import one_of
 
+# Of Keras' layers only the flip is used. As of 3.15, `Solarization` cannot
+# hold its threshold at a half, `RandomGaussianBlur` darkens the edges,
+# `RandomColorJitter` keeps a variable and refuses grey images, as
+# `RandomGrayscale` does in 3.12, and `RandomCrop` does not pad.
+
 # Standard deviation of the blur, in pixels.
 BLUR = (0.1, 2.0)
 
@@ -20,11 +25,6 @@ def three_augment(
     A random crop, a flip half of the time, then exactly one of grey,
     solarised or blurred, each for a third of the images, then colour jitter.
     Images of one channel have no colour to lose: a third stays as it is.
-
-    Of Keras' layers only the flip is used. As of Keras 3.15 `Solarization`
-    cannot hold its threshold at a half, `RandomGaussianBlur` darkens edges,
-    `RandomGrayscale` refuses grey images (3.12), `RandomColorJitter` keeps a
-    variable and refuses them too, and `RandomCrop` does not pad.
 
     Args:
         padding: How far the image may move, in pixels: it is mirrored this

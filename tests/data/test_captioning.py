@@ -57,3 +57,8 @@ def test_a_vocabulary_without_an_end_is_told():
 
     with pytest.raises(ValueError, match="end_id=None"):
         captioning(source(["a"]), WithoutEnd(), size=4)
+
+
+def test_several_captions_at_once_are_told():
+    with pytest.raises(ValueError, match="several examples"):
+        captioning(source([["a", "b"]]), ByteTokenizer(), size=4)

@@ -82,6 +82,12 @@ def test_posterize_is_that_of_pillow(bits):
     np.testing.assert_allclose(actual, expected, atol=1e-3)
 
 
+def test_posterize_starts_from_the_nearest_level():
+    images = tf.constant([15.4, 15.6], shape=(1, 1, 2, 1)) / 255
+    actual = 255 * pixels.posterize(images, 4).numpy().ravel()
+    np.testing.assert_allclose(actual, [0, 16], atol=1e-3)
+
+
 def test_grayscale_is_the_luminance_in_every_channel(levels):
     images = as_floats(levels)
     red, green, blue = np.moveaxis(images, -1, 0)

@@ -64,7 +64,7 @@ def test_it_runs_on_batches_and_resumes(rng, tmp_path):
     labels = np.arange(12, dtype="int32")
     examples = tf.data.Dataset.from_tensor_slices((images, labels))
     batches = examples.batch(4, drop_remainder=True)
-    augmented = augment(batches, rand_augment(), seed=3)
+    augmented = augment(batches, rand_augment(num_steps=1), seed=3)
     assert augmented.element_spec == batches.element_spec
 
     iterator = iter(augmented)
