@@ -1,0 +1,93 @@
+"""Words as tokens."""
+
+import tensorflow as tf
+
+from keras_attn.text import files
+from keras_attn.text import tables
+from keras_attn.text.normalize import Normalizer
+from keras_attn.text.split import split_words
+from keras_attn.text.tokenizer import Tokenizer
+
+
+@files.register
+class WordTokenizer(Tokenizer):
+    """Each word is a token.
+
+        id = place of the word in the vocabulary
+
+    The shortest sequences, and the largest vocabulary: all words that it
+    lacks are one token.
+
+    Args:
+        vocabulary: Special tokens and words in order of their ids.
+            `learn_vocabulary(texts, size, kind="word")` makes one.
+        lowercase: Whether letters become small first.
+        strip_accents: Whether accents are taken off first.
+        split: "punctuation", where every punctuation mark and Chinese
+            character is a word of its own, as in BERT; or "whitespace", where
+            words end at white space alone.
+        unknown_token: The token for all other words.
+        special_tokens: Token by part ("pad", "start", "end", "mask"), where
+            it has not its usual name.
+
+    Call arguments:
+        strings: UTF-8 strings of any shape, dense or ragged.
+
+    Returns:
+        int32 ids, ragged: (batch,) strings give (batch, words).
+
+    Reference:
+        Sutskever et al. 2014, section 3.1. https://arxiv.org/abs/1409.3215
+    """
+
+    def __init__(
+        self,
+        vocabulary,
+        *,
+        lowercase=False,
+        strip_accents=False,
+        split="punctuation",
+        unknown_token="[UNK]",
+        special_tokens=None,
+    ):
+        if split not in ("punctuation", "whitespace"):
+            raise ValueError(
+                '`split` must be "punctuation" or "whitespace". Received: '
+                f"{split!r}"
+            )
+        self.lowercase = lowercase
+        self.strip_accents = strip_accents
+        self.split = split
+        self.unknown_token = unknown_token
+        special_tokens = {**(special_tokens or {}), "unknown": unknown_token}
+        super().__init__(vocabulary, special_tokens=special_tokens)
+        folder = tables.AssetFolder(self)
+        self._normalize = Normalizer(
+            lowercase=lowercase, strip_accents=strip_accents, folder=folder
+        )
+        path = folder.write("vocabulary.txt", self._vocabulary.tokens)
+        self._ids = tables.line_numbers(path, default=self.unknown_id)
+        self._words = tables.lines_by_number(path, default=unknown_token)
+
+    def get_config(self):
+        return {
+            **super().get_config(),
+            "lowercase": self.lowercase,
+            "strip_accents": self.strip_accents,
+            "split": self.split,
+            "unknown_token": self.unknown_token,
+        }
+
+    def _tokenize(self, strings):
+        words = split_words(
+            self._normalize(strings), punctuation=self.split == "punctuation"
+        )
+        return words.with_values(
+            tf.cast(self._ids.lookup(words.values), tf.int32)
+        )
+
+    def _detokenize(self, ids):
+        words = ids.with_values(
+            self._words.lookup(self._known_or(ids, self.unknown_id).values)
+        )
+        return tf.strings.reduce_join(words, axis=-1, separator=" ")
