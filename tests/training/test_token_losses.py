@@ -156,3 +156,17 @@ def test_one_trace_serves_every_shape(rng):
         np.testing.assert_allclose(
             found, np.exp(cases.log_softmax(logits)) - target, atol=1e-6
         )
+
+
+@SMOOTHINGS
+def test_hidden_losses_have_no_gradient_however_they_are_summed(smoothing, rng):
+    labels, logits = cases.padded_batch(rng)
+    logits = tf.constant(logits)
+    real = cases.real_positions()
+    weights = real.astype("float64")
+    with tf.GradientTape() as tape:
+        tape.watch(logits)
+        losses = token_losses(labels, logits, weights, smoothing=smoothing)
+    gradient = tape.gradient(losses, logits).numpy()
+    np.testing.assert_array_equal(gradient[~real], 0.0)
+    assert gradient[real].all()
