@@ -5,22 +5,27 @@
     keras_attn.layers     layers that look: DotAttention to MultiHeadAttention
     keras_attn.modifiers  what changes how they score: Rotary, ALiBi, ...
     keras_attn.ops        the function under them all: attention
+    keras_attn.text       strings to ids and back: WordPieceTokenizer, ...
+    keras_attn.data       files, TFDS or built-in data to fixed-shape batches
+    keras_attn.training   losses, metrics, schedules; does a step fit a TPU?
     keras_attn.plot       pictures of what was looked at
-    keras_attn.training   whether a step fits a TPU or a GPU
 
 The house: data flows from left to right, and a room imports only rooms to
 its left.
 
-    ops ── modifiers ── attention ── (layers: the door)
-    └───── training
+    ops ──┬── modifiers ── attention ── (layers: the door)
+          └── training
+    text ──── data
     plot, which no other room imports
 """
 
 from keras_attn import backend as backend
+from keras_attn import data as data
 from keras_attn import layers as layers
 from keras_attn import modifiers as modifiers
 from keras_attn import ops as ops
 from keras_attn import plot as plot
+from keras_attn import text as text
 from keras_attn import training as training
 
 __version__ = "0.1.0"

@@ -106,6 +106,12 @@ def op_names(folder) -> set[str]:
     return {node.op for node in nodes}
 
 
+def function_names(folder) -> set[str]:
+    """Names of the functions that the graph may call like ops."""
+    library = _meta_graph(folder).graph_def.library
+    return {function.signature.name for function in library.function}
+
+
 def _meta_graph(folder):
     # Only the asking process may import TensorFlow.
     from tensorflow.core.protobuf import saved_model_pb2

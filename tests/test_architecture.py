@@ -59,12 +59,21 @@ COMMANDS = ["README.md", "CONTRIBUTING.md", ".ci/run"]
 NO_EQUATION = {
     "modifiers.get": "it finds a modifier by name",
     "plot.alignment": "it draws weights that another function made",
+    "training.accelerator_check": "it asks a compiler",
 }
 NO_REFERENCE = {
     "modifiers.Modifier": "each of its subclasses has its own",
     "modifiers.get": "it finds a modifier by name",
+    "text.Tokenizer": "each of its subclasses has its own",
+    "text.learn_vocabulary": "each kind's tokenizer has its own",
+    "training.accelerator_check": "it asks a compiler",
 }
-NO_SHAPES = {"modifiers.get": "it takes no tensor"}
+NO_SHAPES = {
+    "modifiers.get": "it takes no tensor",
+    "text.learn_vocabulary": "it takes texts",
+    "training.accelerator_check": "it takes any tensors",
+    "training.WarmupCosine": "it takes no tensor but the step",
+}
 
 
 def imports(tree):
@@ -157,7 +166,7 @@ def missing_targets(text, makefile):
 
 def public_names():
     """Yield every public name and what it stands for."""
-    for room in ("layers", "modifiers", "ops", "plot"):
+    for room in ("layers", "modifiers", "ops", "plot", "text", "training"):
         for name, thing in vars(getattr(keras_attn, room)).items():
             hidden = name.startswith("_") or isinstance(thing, types.ModuleType)
             if not hidden:

@@ -48,6 +48,7 @@ def _word_piece(folder):
         vocabulary,
         lowercase=lowercase,
         strip_accents=lowercase if strip_accents is None else strip_accents,
+        clean_text=True,
         **_unknown(settings),
         special_tokens=_special_tokens(settings, vocabulary),
     )
@@ -86,6 +87,7 @@ def _one_file(folder):
             _in_order(path, vocabulary),
             lowercase=lowercase,
             strip_accents=lowercase if strip_accents is None else strip_accents,
+            clean_text=bool(normalizer.get("clean_text")),
             unknown_token=model["unk_token"],
             special_tokens=special_tokens,
         )
