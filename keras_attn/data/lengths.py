@@ -133,16 +133,16 @@ def fit(
 
 
 def _refuse(spec, is_sequence, limit):
+    sentence = (
+        f"An example is longer than {limit}, the greatest of `lengths`. Give a "
+        "greater one, or pass `too_long` as drop to leave such examples out or "
+        "as cut to keep their beginning. `count_too_long` says how many there "
+        "are. This one's length:"
+    )
+
     def check(*example):
         length = _length(example, is_sequence)
-        sentence = tf.strings.format(
-            "An example has length {}, and the greatest of `lengths` is {}. "
-            "Give a greater one, or pass `too_long` as drop to leave such "
-            "examples out or as cut to keep their beginning. "
-            "`count_too_long` says how many there are.",
-            (length, limit),
-        )
-        assertion = tf.debugging.Assert(length <= limit, [sentence])
+        assertion = tf.debugging.Assert(length <= limit, [sentence, length])
         with tf.control_dependencies([assertion]):
             components = [tf.identity(c) for c in tf.nest.flatten(example)]
         # From the specification: a method calls its function with the parts
