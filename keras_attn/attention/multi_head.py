@@ -6,7 +6,7 @@ import keras
 
 from keras_attn.attention import checks
 from keras_attn.attention.axes import AttentionAxes
-from keras_attn.attention.projected import ProjectedAttention
+from keras_attn.attention.cached import CachedAttention
 from keras_attn.attention.projected import project_each
 from keras_attn.modifiers import registry
 from keras_attn.ops import masks
@@ -16,7 +16,7 @@ from keras_attn.ops.checks import dropout_rate
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
-class MultiHeadAttention(ProjectedAttention):
+class MultiHeadAttention(CachedAttention):
     """Several attentions side by side, each in its own projection.
 
         head(i) = softmax(Q W_q(i) · K W_k(i) / √key_dim) V W_v(i)
@@ -24,7 +24,8 @@ class MultiHeadAttention(ProjectedAttention):
 
     A drop-in for `keras.layers.MultiHeadAttention`: the same arguments, weights
     and files. Padding, however its mask arrives, changes nothing at real
-    positions, and long sequences are attended to in linear memory.
+    positions, and long sequences are attended to in linear memory. `prefill`
+    and `step` attend token by token, with a cache.
 
     Args:
         num_heads: Number of heads.

@@ -185,10 +185,11 @@ def _project_together(x, projections):
         ops.reshape(projection.kernel, (x.shape[-1], size))
         for projection, size in zip(projections, sizes, strict=True)
     ]
-    heads = ops.matmul(x, ops.concatenate(kernels, axis=1))
+    # Keras casts weights within a call only, and a step is none.
+    heads = ops.matmul(x, ops.cast(ops.concatenate(kernels, axis=1), x.dtype))
     if projections[0].bias is not None:
         biases = [ops.reshape(each.bias, (-1,)) for each in projections]
-        heads += ops.concatenate(biases, axis=0)
+        heads += ops.cast(ops.concatenate(biases, axis=0), x.dtype)
     ends = list(itertools.accumulate(sizes))[:-1]
     parts = ops.split(heads, ends, axis=-1)
     return [

@@ -76,12 +76,12 @@ def options(window, scale, dropout, implementation, return_weights):
         )
 
 
-def dropout_rate(rate):
+def dropout_rate(rate, name: str = "dropout"):
     """Refuse a fraction that is none, or that leaves nothing."""
     if not 0 <= rate < 1:
         raise ValueError(
-            "`dropout` must be at least 0 and less than 1. "
-            f"Received: dropout={rate!r}"
+            f"`{name}` must be at least 0 and less than 1. "
+            f"Received: {name}={rate!r}"
         )
 
 
@@ -149,3 +149,18 @@ def positions(x, name, heads):
 def agree(one, other) -> bool:
     """Whether two lengths can be equal; an unknown one can be anything."""
     return one is None or other is None or one == other
+
+
+def at_most(integers, limit, message: str):
+    """Return integers, failing with `message` if one is above `limit`.
+
+    In a graph it fails when the graph runs; XLA drops the check.
+    """
+    if isinstance(integers, int) and isinstance(limit, int):
+        if integers > limit:
+            raise ValueError(f"{message} Received: {integers}")
+        return integers
+    integers = tf.convert_to_tensor(integers)
+    limit = tf.cast(limit, integers.dtype)
+    tf.debugging.assert_less_equal(integers, limit, message)
+    return integers

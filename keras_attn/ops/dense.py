@@ -41,9 +41,44 @@ def dense_attention(
         (batch, query, heads, depth) output in the dtype of `value`, and the
         (batch, heads, query, key) weights that made it.
     """
-    query, key, value = (
-        tf.transpose(x, [0, 2, 1, 3]) for x in (query, key, value)
-    )  # (batch, heads, length, depth)
+    heads = [tf.transpose(x, [0, 2, 1, 3]) for x in (query, key, value)]
+    output, weights = attend_heads(
+        rules,
+        *heads,
+        query_positions,
+        key_positions,
+        bias=bias,
+        mask=mask,
+        parameters=parameters,
+        dropout=dropout,
+        seed=seed,
+    )
+    return tf.transpose(output, [0, 2, 1, 3]), weights
+
+
+def attend_heads(
+    rules: Rules,
+    query,
+    key,
+    value,
+    query_positions,
+    key_positions,
+    *,
+    bias=None,
+    mask=None,
+    parameters=(),
+    dropout: float = 0.0,
+    seed=None,
+):
+    """Do `dense_attention` with the heads in front of the lengths.
+
+    Args:
+        query: (batch, heads, query, depth).
+        key, value: (batch, kv_heads, key, depth).
+
+    Returns:
+        (batch, heads, query, depth) output, and the weights.
+    """
     scores, visible = tile_scores(
         rules,
         scaled(query, rules),
@@ -62,5 +97,4 @@ def dense_attention(
         weights = seeded_dropout(weights, dropout, seed)
     dtype = accumulation_dtype(value.dtype)
     output = grouped_matmul(weights, tf.cast(value, dtype), transpose_key=False)
-    output = tf.transpose(output, [0, 2, 1, 3])
     return tf.cast(output, value.dtype), tf.cast(weights, value.dtype)

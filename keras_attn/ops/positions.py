@@ -148,3 +148,57 @@ def _bucket_table(num_buckets, max_distance):
         boundaries.append(n)
     table = np.searchsorted(boundaries, np.arange(max_distance + 1), "right")
     return ops.convert_to_tensor(table, dtype="int32")
+
+
+def sine_places(positions, units: int, base: float = 10000.0):
+    """Vectors of sines and cosines that tell a position.
+
+        place(p, 2i) = sin(p / base^(2i / units)),    place(p, 2i + 1) = cos
+
+    Args:
+        positions: (batch or 1, length) integers.
+        units: Length of a vector; if odd, the last cosine is left out.
+        base: How far the frequencies fall, from 1 to about 1 / base.
+
+    Returns:
+        (batch or 1, length, units) float32.
+    """
+    frequencies = base ** (-np.arange(0, units, 2) / units)
+    positions = ops.cast(positions, "float32")[:, :, None]
+    angles = positions * ops.convert_to_tensor(frequencies, dtype="float32")
+    places = ops.stack([ops.sin(angles), ops.cos(angles)], axis=-1)
+    shape = (*ops.shape(angles)[:2], 2 * len(frequencies))
+    return ops.reshape(places, shape)[:, :, :units]
+
+
+def resize_grid(table, old_grid: tuple, new_grid: tuple, num_first: int = 0):
+    """Stretch a table of positions on a grid to another grid.
+
+    Args:
+        table: (first + height · width, units).
+        old_grid, new_grid: (height, width).
+        num_first: Rows before the grid, which stay as they are.
+
+    Returns:
+        (first + new height · new width, units), by bicubic interpolation.
+
+    Reference:
+        Dosovitskiy et al. 2021, section 3.2. https://arxiv.org/abs/2010.11929
+    """
+    table = ops.convert_to_tensor(table)
+    if table.shape[0] != num_first + math.prod(old_grid):
+        raise ValueError(
+            "`table` must have a row for each place of the grid. Received: "
+            f"{table.shape[0]} rows, num_first={num_first}, "
+            f"old_grid={tuple(old_grid)}"
+        )
+    units = table.shape[1]
+    grid = ops.reshape(table[num_first:], (1, *old_grid, units))
+    grid = ops.image.resize(
+        grid,
+        tuple(new_grid),
+        interpolation="bicubic",
+        data_format="channels_last",
+    )
+    grid = ops.reshape(grid, (-1, units))
+    return ops.concatenate([table[:num_first], grid], axis=0)

@@ -4,6 +4,7 @@ import tensorflow as tf
 
 from keras_attn.modifiers import Sinks
 from keras_attn.ops import attention
+from keras_attn.ops import checks
 
 BATCH, QUERY, KEY, HEADS, DEPTH = 2, 3, 5, 6, 4
 
@@ -130,3 +131,35 @@ def test_positions_of_another_kind_are_refused(name, length):
         with pytest.raises(ValueError, match=f"`{name}`.*batch or 1") as error:
             call(**{name: np.zeros(shape, "int32")})
         assert str(shape) in str(error.value)
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64"])
+def test_numbers_up_to_a_limit_pass(dtype):
+    given = np.array([[3, 4], [-1, 5]], dtype)
+    np.testing.assert_array_equal(checks.at_most(given, 5, "No."), given)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="Say why"):
+        checks.at_most(given, 4, "Say why.")
+
+
+def test_a_number_known_before_the_graph_is_refused_before_it():
+    assert checks.at_most(5, 5, "No.") == 5
+    with pytest.raises(ValueError, match=r"Say why\. Received: 6"):
+        checks.at_most(6, 5, "Say why.")
+
+
+def test_a_number_known_only_to_the_graph_is_refused_when_it_runs():
+    @tf.function(input_signature=[tf.TensorSpec([None])])
+    def length(x):
+        return checks.at_most(tf.shape(x)[0], 4, "Say why.")
+
+    assert length(tf.ones(4)) == 4
+    with pytest.raises(tf.errors.InvalidArgumentError, match="Say why"):
+        length(tf.ones(5))
+
+
+def test_a_refused_fraction_is_named():
+    checks.dropout_rate(0.0)
+    with pytest.raises(ValueError, match=r"`dropout`.*dropout=1"):
+        checks.dropout_rate(1)
+    with pytest.raises(ValueError, match=r"`rate`.*rate=-0.1"):
+        checks.dropout_rate(-0.1, "rate")

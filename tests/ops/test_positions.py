@@ -1,13 +1,16 @@
 import math
 
+import keras
 import numpy as np
 import pytest
 import tensorflow as tf
 
 from keras_attn.ops.positions import alibi_slopes
 from keras_attn.ops.positions import relative_buckets
+from keras_attn.ops.positions import resize_grid
 from keras_attn.ops.positions import rotary_angles
 from keras_attn.ops.positions import rotate_pairs
+from keras_attn.ops.positions import sine_places
 
 
 def buckets_of(distances, **settings):
@@ -104,3 +107,65 @@ def test_huge_distances_share_the_last_bucket():
     np.testing.assert_array_equal(
         buckets_of(far, bidirectional=False), [31] * 3
     )
+
+
+@pytest.mark.parametrize("units", [1, 6, 7])
+def test_sine_places_are_those_of_the_paper(units):
+    positions = np.array([[0, 1, 9], [70, 2, 500]])
+    places = sine_places(positions, units, base=30.0).numpy()
+    assert places.shape == (2, 3, units)
+    assert places.dtype == "float32"
+    for row, place, j in np.ndindex(places.shape):
+        angle = positions[row, place] / 30.0 ** ((j - j % 2) / units)
+        expected = math.cos(angle) if j % 2 else math.sin(angle)
+        assert abs(places[row, place, j] - expected) < 1e-4
+
+
+def test_sine_places_turn_by_the_same_amount_at_every_step():
+    # The paper's reason for them: place(p + k) is a linear map of place(p).
+    places = sine_places(np.arange(50)[None], 8)[0].numpy()
+    pairs = places[:, 0::2] + 1j * places[:, 1::2]
+    turned = pairs[7:] / pairs[:-7]
+    np.testing.assert_allclose(turned, turned[:1].repeat(43, 0), atol=1e-4)
+
+
+def test_a_grid_of_the_same_size_stays(rng):
+    table = rng.normal(size=(2 + 3 * 4, 5)).astype("float32")
+    same = resize_grid(table, (3, 4), (3, 4), 2)
+    np.testing.assert_allclose(same, table, rtol=1e-6)
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_a_ramp_on_a_grid_stays_a_ramp(axis):
+    # Powers of two: TensorFlow rounds fractions of a cell to 1/1024.
+    old, new = (8, 6), (16, 24)
+    ramp = np.indices(old)[axis].astype("float32")
+    table = np.stack([ramp.ravel(), 3 - 2 * ramp.ravel()], axis=1)
+    grid = resize_grid(table, old, new).numpy().reshape(*new, 2)
+    # Centres of the new cells, measured in old ones.
+    factor = new[axis] / old[axis]
+    centres = (np.indices(new)[axis] + 0.5) / factor - 0.5
+    # Cubic interpolation is exact on lines, two cells away from an edge.
+    inner = (centres >= 1) & (centres <= old[axis] - 2)
+    assert inner.sum() > 100
+    np.testing.assert_allclose(grid[inner, 0], centres[inner], atol=1e-5)
+    np.testing.assert_allclose(
+        grid[inner, 1], 3 - 2 * centres[inner], atol=1e-5
+    )
+    assert np.all(np.diff(grid[..., 0], axis=axis) >= 0)
+
+
+def test_a_grid_is_stretched_whatever_keras_takes_images_for(rng):
+    table = rng.normal(size=(12, 3)).astype("float32")
+    expected = resize_grid(table, (3, 4), (6, 5))
+    keras.config.set_image_data_format("channels_first")
+    try:
+        actual = resize_grid(table, (3, 4), (6, 5))
+    finally:
+        keras.config.set_image_data_format("channels_last")
+    np.testing.assert_array_equal(actual, expected)
+
+
+def test_a_table_of_another_grid_is_refused():
+    with pytest.raises(ValueError, match=r"14 rows, num_first=1.*\(3, 4\)"):
+        resize_grid(np.ones((14, 5)), (3, 4), (6, 8), 1)

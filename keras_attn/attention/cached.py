@@ -1,0 +1,207 @@
+"""Attention that goes on from the keys and values it has kept."""
+
+import math
+
+from keras import ops
+
+from keras_attn.attention.projected import ProjectedAttention
+from keras_attn.attention.projected import project_each
+from keras_attn.ops import cache
+from keras_attn.ops import checks
+from keras_attn.ops import masks
+from keras_attn.ops.attend import attention
+from keras_attn.ops.dense import attend_heads
+from keras_attn.ops.scores import Rules
+
+TOO_LONG = (
+    "A prompt is longer than the cache. Give `max_length` room for the "
+    "prompt and all the tokens that follow it."
+)
+
+
+class CachedAttention(ProjectedAttention):
+    """Multi-head attention for one new token at a time.
+
+        output(t) = attention(query(t), keys(0 … t), values(0 … t))
+
+    where only the newest key and value are computed; the rest are kept. The
+    steps one after the other equal one causal call on the whole sequence.
+    A subclass has the attributes of `MultiHeadAttention`.
+    """
+
+    def num_slots(self, max_length: int) -> int:
+        """Slots that a cache needs for sequences up to `max_length`."""
+        if self.sliding_window is None:
+            return max_length
+        # A length that only the running graph knows cannot be compared.
+        if not isinstance(max_length, int):
+            return self.sliding_window
+        return min(max_length, self.sliding_window)
+
+    def empty_cache(self, rows, max_length: int):
+        """A cache to start from: (rows, kv_heads, slots, depth) zeros."""
+        heads = self.num_kv_heads or self.num_heads
+        slots = self.num_slots(max_length)
+        dtype = self.compute_dtype
+        return {
+            "key": ops.zeros((rows, heads, slots, self.key_dim), dtype),
+            "value": ops.zeros((rows, heads, slots, self.value_dim), dtype),
+        }
+
+    def prefill(self, inputs, lengths, max_length: int):
+        """Read whole prompts at once, and keep what later steps need.
+
+        Args:
+            inputs: (rows, prompt, features); each prompt stands first in its
+                row, whatever fills the row up is not looked at.
+            lengths: (rows,) integers.
+            max_length: How long the sequences may become.
+
+        Returns:
+            (rows, prompt, features) output, and the cache: `key` and `value`,
+            (rows, kv_heads, slots, depth).
+        """
+        lengths = ops.cast(lengths, "int32")
+        if self.sliding_window is None:
+            lengths = checks.at_most(lengths, max_length, TOO_LONG)
+        query, key, value = self._project(inputs)
+        positions = masks.from_start(query)
+        output = attention(
+            query,
+            key,
+            value,
+            causal=True,
+            window=self.sliding_window,
+            modifiers=self.modifiers,
+            scale=1 / math.sqrt(self.key_dim),
+            implementation=self.implementation,
+        )
+        for modifier in self.modifiers:
+            key = modifier.key_heads(key, positions)
+        slots = self.num_slots(max_length)
+        kept = {
+            "key": cache.fill(_heads_first(key), lengths, slots),
+            "value": cache.fill(_heads_first(value), lengths, slots),
+        }
+        return self._out(output, inputs), kept
+
+    def step(self, inputs, kept, positions, return_attention_scores=False):
+        """Attend from the newest token of each row.
+
+        Args:
+            inputs: (rows, 1, features).
+            kept: The cache.
+            positions: (rows,) integers, where the tokens stand; below the
+                cache's `max_length`.
+            return_attention_scores: Whether to return the weights as well.
+
+        Returns:
+            (rows, 1, features) output, the cache with the new token, and the
+            (rows, heads, 1, slots) weights if asked for.
+        """
+        query, key, value = self._project(inputs)
+        positions = ops.cast(positions, "int32")
+        clock = cache.Clock(positions, ops.shape(kept["key"])[2])
+        for modifier in self.modifiers:
+            query = modifier.query_heads(query, clock.query_positions)
+            key = modifier.key_heads(key, clock.query_positions)
+        kept = {
+            "key": cache.write(kept["key"], _heads_first(key), clock),
+            "value": cache.write(kept["value"], _heads_first(value), clock),
+        }
+        key_positions = clock.key_positions()
+        output, weights = self._attend(
+            query,
+            kept,
+            clock.query_positions,
+            key_positions,
+            mask=(key_positions >= 0)[:, None, None],
+        )
+        output = self._out(output, inputs)
+        if return_attention_scores:
+            return output, kept, weights
+        return output, kept
+
+    def remember(self, value, key=None):
+        """Project what every step will look at, once.
+
+        Args:
+            value: (rows, key, value_features).
+            key: (rows, key, key_features); `value` if not given.
+
+        Returns:
+            `key` and `value`, (rows, kv_heads, key, depth).
+        """
+        value_heads = self.value_dense(value)
+        key = self.key_dense(value if key is None else key)
+        for modifier in self.modifiers:
+            key = modifier.key_heads(key, masks.from_start(key))
+        return {"key": _heads_first(key), "value": _heads_first(value_heads)}
+
+    def recall(
+        self,
+        inputs,
+        kept,
+        positions,
+        mask=None,
+        return_attention_scores=False,
+    ):
+        """Look at what was remembered.
+
+        Args:
+            inputs: (rows, 1, features).
+            kept: What `remember` returned.
+            positions: (rows,) integers, where the tokens stand.
+            mask: (rows, key) booleans; True means "may be seen".
+            return_attention_scores: Whether to return the weights as well.
+
+        Returns:
+            (rows, 1, features), then the (rows, heads, 1, key) weights if
+            asked for.
+        """
+        query = self.query_dense(inputs)
+        positions = ops.cast(positions, "int32")[:, None]
+        for modifier in self.modifiers:
+            query = modifier.query_heads(query, positions)
+        output, weights = self._attend(
+            query,
+            kept,
+            positions,
+            ops.arange(ops.shape(kept["key"])[2], dtype="int32")[None],
+            mask=None if mask is None else mask[:, None, None],
+        )
+        output = self._out(output, inputs)
+        return (output, weights) if return_attention_scores else output
+
+    def _project(self, inputs):
+        inputs = ops.cast(inputs, self.compute_dtype)
+        projections = (self.query_dense, self.key_dense, self.value_dense)
+        return project_each((inputs, inputs, inputs), projections)
+
+    def _attend(self, query, kept, query_positions, key_positions, *, mask):
+        rules = Rules(
+            scale=1 / math.sqrt(self.key_dim),
+            window=self.sliding_window,
+            modifiers=tuple(self.modifiers),
+        )
+        output, weights = attend_heads(
+            rules,
+            _heads_first(query),
+            kept["key"],
+            kept["value"],
+            query_positions,
+            key_positions,
+            mask=mask,
+            parameters=tuple(each.parameters() for each in self.modifiers),
+        )
+        return _heads_first(output), weights
+
+    def _out(self, output, inputs):
+        if self.use_gate:
+            output *= self._gate_dense(inputs)
+        return self.output_dense(output)
+
+
+def _heads_first(x):
+    """(rows, length, heads, depth) ↔ (rows, heads, length, depth)."""
+    return ops.transpose(x, (0, 2, 1, 3))
