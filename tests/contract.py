@@ -26,8 +26,8 @@ def check_layer(
     Args:
         layer_class: The class under test.
         init: Constructor arguments.
-        inputs: Call arguments by name, as float arrays (batch, length, ...,
-            features).
+        inputs: Call arguments by name, as arrays (batch, length, ...,
+            features), or (batch, length) ids.
         output_shape: Shape of the (first) output for `inputs`.
         tmp_path: pytest's fixture, for the save-and-load check.
         padded: Names of the inputs that are looked at, to which padding is
@@ -51,6 +51,17 @@ def check_layer(
     if padded:
         _check_padding(layer, inputs, padded, eager)
     _check_saved_model_file(layer, inputs, eager, tmp_path)
+
+
+def check_mask_goes_on(layer, inputs):
+    """Check that the output carries the mask of the input, which stays."""
+    tensor = tf.convert_to_tensor(inputs)
+    mask = np.ones(inputs.shape[:2], "bool")
+    mask[:, -1] = False
+    tensor._keras_mask = tf.constant(mask)
+    output = layer(tensor)
+    np.testing.assert_array_equal(_first(output)._keras_mask, mask)
+    np.testing.assert_array_equal(tensor._keras_mask, mask)
 
 
 def _check_config(layer, init):
@@ -182,7 +193,9 @@ def _check_padding(layer, inputs, padded, eager):
 def _check_saved_model_file(layer, inputs, eager, tmp_path):
     """Symbolic call with unknown lengths, then save, load and compare."""
     symbolic = {
-        name: keras.Input((*[None] * (x.ndim - 2), x.shape[-1]), name=name)
+        name: keras.Input(
+            (*[None] * (x.ndim - 2), x.shape[-1]), name=name, dtype=x.dtype.name
+        )
         for name, x in inputs.items()
     }
     model = keras.Model(symbolic, layer(**symbolic))

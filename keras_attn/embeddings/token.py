@@ -1,0 +1,100 @@
+"""Tokens as vectors, and vectors as scores of tokens."""
+
+import keras
+from keras import ops
+
+from keras_attn.ops.lookup import look_up
+
+
+@keras.saving.register_keras_serializable(package="keras_attn")
+class TokenEmbedding(keras.layers.Layer):
+    """A vector for each token, which scores the tokens on the way out too.
+
+        output(t) = √units · E[id(t)]        logits(t) = E x(t)    reversed
+
+    With `reverse=True` the same matrix E turns the model's last vectors into
+    logits, so input and output share their weights. The mask that goes on
+    from here hides padding from everything downstream.
+
+    Args:
+        vocabulary_size: Number of ids.
+        units: Length of a vector.
+        scale: Whether vectors are multiplied by √units on the way in, which
+            lets E be small enough for the way out.
+        pad_id: The id that is padding; None if none is.
+        embeddings_initializer: Of E; normal with a deviation of 1/√units if
+            not given.
+
+    Call arguments:
+        inputs: (batch, length) ids; with `reverse` (batch, length, units).
+        reverse: Whether to return logits.
+
+    Returns:
+        (batch, length, units), or (batch, length, vocabulary) logits.
+
+    Reference:
+        Vaswani et al. 2017, section 3.4. https://arxiv.org/abs/1706.03762
+        Press and Wolf 2017. https://arxiv.org/abs/1608.05859
+    """
+
+    def __init__(
+        self,
+        vocabulary_size: int,
+        units: int,
+        *,
+        scale: bool = True,
+        pad_id: int | None = 0,
+        embeddings_initializer=None,
+        **kwargs,
+    ):
+        super().__init__(**kwargs)
+        if vocabulary_size < 1 or units < 1:
+            raise ValueError(
+                "`vocabulary_size` and `units` must be at least 1. Received: "
+                f"vocabulary_size={vocabulary_size}, units={units}"
+            )
+        if pad_id is not None and not 0 <= pad_id < vocabulary_size:
+            raise ValueError(
+                "`pad_id` must be None or an id of the vocabulary. Received: "
+                f"pad_id={pad_id}, vocabulary_size={vocabulary_size}"
+            )
+        self.vocabulary_size = vocabulary_size
+        self.units = units
+        self.scale = scale
+        self.pad_id = pad_id
+        self.embeddings_initializer = keras.initializers.get(
+            embeddings_initializer
+        )
+
+    def build(self, input_shape=None):
+        normal = keras.initializers.RandomNormal(stddev=self.units**-0.5)
+        self.embeddings = self.add_weight(
+            name="embeddings",
+            shape=(self.vocabulary_size, self.units),
+            initializer=self.embeddings_initializer or normal,
+        )
+
+    def call(self, inputs, reverse=False):
+        if reverse:
+            return ops.matmul(inputs, ops.transpose(self.embeddings))
+        vectors = look_up(self.embeddings, inputs)
+        return vectors * self.units**0.5 if self.scale else vectors
+
+    def compute_mask(self, inputs, mask=None):
+        """True where a token is not padding."""
+        # Vectors on their way out keep the mask that they came with.
+        if "float" in keras.backend.standardize_dtype(inputs.dtype):
+            return mask
+        return None if self.pad_id is None else inputs != self.pad_id
+
+    def get_config(self):
+        serialize = keras.saving.serialize_keras_object
+        return {
+            **super().get_config(),
+            "vocabulary_size": self.vocabulary_size,
+            "units": self.units,
+            "scale": self.scale,
+            "pad_id": self.pad_id,
+            "embeddings_initializer": self.embeddings_initializer
+            and serialize(self.embeddings_initializer),
+        }
