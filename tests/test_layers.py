@@ -6,15 +6,24 @@ from keras_attn import layers
 PUBLIC = [name for name in vars(layers) if not name.startswith("_")]
 
 
-def test_every_attention_layer_is_behind_the_door():
+def test_every_layer_is_behind_the_door():
     assert set(PUBLIC) == {
         "AdditiveAttention",
         "AttentionPooling",
+        "DecoderBlock",
         "DotAttention",
+        "EncoderBlock",
+        "FeedForward",
+        "GatedFeedForward",
+        "LayerScale",
+        "LearnedPosition",
         "LocalAttention",
         "MultiHeadAttention",
         "MultiplicativeAttention",
         "SelfAttention",
+        "SinePosition",
+        "StochasticDepth",
+        "TokenEmbedding",
     }
 
 

@@ -1,0 +1,1 @@
+"""Attention, feed-forward, normalisation and residual as one layer."""

@@ -1,0 +1,190 @@
+"""What encoder and decoder blocks have in common."""
+
+import keras
+
+from keras_attn.attention import checks
+from keras_attn.attention.multi_head import MultiHeadAttention
+from keras_attn.blocks import activations
+from keras_attn.blocks.feed_forward import FeedForward
+from keras_attn.blocks.gated_feed_forward import GatedFeedForward
+from keras_attn.blocks.residual import Residual
+from keras_attn.blocks.unshared import unshared
+
+# Gated networks by the names of their activations.
+GATED = {"swiglu": "silu", "geglu": "gelu"}
+
+
+class Block(keras.layers.Layer):
+    """Sublayers, each with a residual path around it.
+
+    Args:
+        num_heads: Number of heads.
+        hidden_dim: Hidden length of the feed-forward network.
+        norm: "post" or "pre".
+        normalization: "layer" or "rms".
+        epsilon: Added to the variance.
+        activation: Of the feed-forward network; "swiglu" or "geglu" for a
+            gated one.
+        use_bias: Whether linear maps have biases.
+        dropout: Fraction of weights, hidden vectors and sublayers' outputs
+            dropped while training; or a dictionary with some of the keys
+            "attention", "hidden" and "output".
+        attention: Further arguments of every `MultiHeadAttention`, such as
+            `num_kv_heads` and `modifiers`, of which each makes its own;
+            `key_dim` is features / num_heads if not given.
+        layer_scale: What `LayerScale` starts from; None for none.
+        stochastic_depth: How often a sublayer is left out while training.
+        kernel_initializer: Of all linear maps.
+    """
+
+    def __init__(
+        self,
+        num_heads: int,
+        hidden_dim: int,
+        *,
+        norm: str = "post",
+        normalization: str = "layer",
+        epsilon: float = 1e-5,
+        activation="relu",
+        use_bias: bool = True,
+        dropout: float | dict = 0.0,
+        attention: dict | None = None,
+        layer_scale: float | None = None,
+        stochastic_depth: float = 0.0,
+        kernel_initializer="glorot_uniform",
+        **kwargs,
+    ):
+        super().__init__(**kwargs)
+        checks.size(num_heads, "num_heads")
+        checks.size(hidden_dim, "hidden_dim")
+        self.num_heads = num_heads
+        self.hidden_dim = hidden_dim
+        self.norm = norm
+        self.normalization = normalization
+        self.epsilon = epsilon
+        self.activation = (
+            activation if is_gated(activation) else activations.get(activation)
+        )
+        self.use_bias = use_bias
+        self.dropout = dropout
+        # As configs: modifiers with weights must not be shared, neither by
+        # two attentions nor by blocks that are given the same dictionary.
+        self.attention = unshared(attention or {})
+        self.layer_scale = layer_scale
+        self.stochastic_depth = stochastic_depth
+        self.kernel_initializer = keras.initializers.get(kernel_initializer)
+        self.supports_masking = True
+        self._rates = _rates(dropout)
+
+    def make_attention(self, name: str, features: int):
+        """Make a multi-head attention for inputs of `features`."""
+        options = {
+            name: keras.saving.deserialize_keras_object(value)
+            for name, value in self.attention.items()
+        }
+        if "key_dim" not in options and features % self.num_heads:
+            raise ValueError(
+                "`num_heads` must divide the features. Received: num_heads="
+                f"{self.num_heads}, features={features}. Choose another, or "
+                'give the depth of a head: attention={"key_dim": ...}.'
+            )
+        options.setdefault("key_dim", features // self.num_heads)
+        return MultiHeadAttention(
+            self.num_heads,
+            **{
+                "dropout": self._rates["attention"],
+                "use_bias": self.use_bias,
+                "kernel_initializer": self.kernel_initializer.clone(),
+                **options,
+            },
+            name=name,
+            dtype=self.dtype_policy,
+        )
+
+    def make_feed_forward(self):
+        """Make the feed-forward network, gated if the activation says so."""
+        gated = is_gated(self.activation)
+        kind = GatedFeedForward if gated else FeedForward
+        return kind(
+            self.hidden_dim,
+            activation=GATED[self.activation] if gated else self.activation,
+            use_bias=self.use_bias,
+            dropout=self._rates["hidden"],
+            kernel_initializer=self.kernel_initializer.clone(),
+            name="feed_forward",
+            dtype=self.dtype_policy,
+        )
+
+    def make_residual(self, name: str):
+        """Make the path around a sublayer."""
+        return Residual(
+            norm=self.norm,
+            normalization=self.normalization,
+            epsilon=self.epsilon,
+            dropout=self._rates["output"],
+            layer_scale=self.layer_scale,
+            stochastic_depth=self.stochastic_depth,
+            name=name,
+            dtype=self.dtype_policy,
+        )
+
+    def go_through(self, x, look, cross=None, training=None):
+        """Lead x through the sublayers.
+
+        Args:
+            x: (batch, length, features).
+            look: Self-attention, as a function of its input.
+            cross: Cross-attention likewise; None if there is none.
+            training: Whether anything is dropped.
+
+        Returns:
+            (batch, length, features).
+        """
+        output = look(self.attention_residual.before(x))
+        x = self.attention_residual.after(x, output, training)
+        if cross is not None:
+            output = cross(self.cross_residual.before(x))
+            x = self.cross_residual.after(x, output, training)
+        output = self.feed_forward(
+            self.feed_forward_residual.before(x), training=training
+        )
+        return self.feed_forward_residual.after(x, output, training)
+
+    def get_config(self):
+        serialize = keras.saving.serialize_keras_object
+        activation = self.activation
+        if not is_gated(activation):
+            activation = activations.serialize(activation)
+        return {
+            **super().get_config(),
+            "num_heads": self.num_heads,
+            "hidden_dim": self.hidden_dim,
+            "norm": self.norm,
+            "normalization": self.normalization,
+            "epsilon": self.epsilon,
+            "activation": activation,
+            "use_bias": self.use_bias,
+            "dropout": self.dropout,
+            "attention": dict(self.attention),
+            "layer_scale": self.layer_scale,
+            "stochastic_depth": self.stochastic_depth,
+            "kernel_initializer": serialize(self.kernel_initializer),
+        }
+
+
+def is_gated(activation) -> bool:
+    """Whether it is the name of a gated network."""
+    return isinstance(activation, str) and activation in GATED
+
+
+def _rates(dropout):
+    names = ("attention", "hidden", "output")
+    if not isinstance(dropout, dict):
+        return dict.fromkeys(names, dropout)
+    wrong = set(dropout) - set(names)
+    if wrong:
+        raise ValueError(
+            f"`dropout` is a number or has the keys {names}. Received: "
+            f"{sorted(wrong)}"
+        )
+    return {name: dropout.get(name, 0.0) for name in names}

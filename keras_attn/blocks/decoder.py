@@ -1,0 +1,189 @@
+"""The block that a decoder is a stack of."""
+
+import keras
+
+from keras_attn.blocks.block import Block
+
+
+@keras.saving.register_keras_serializable(package="keras_attn")
+class DecoderBlock(Block):
+    """Causal self-attention, cross-attention, then a feed-forward network.
+
+        Y      = norm(x + attention(x, x))        causal
+        Z      = norm(Y + attention(Y, memory))
+        output = norm(Z + feed_forward(Z))
+
+    Without a memory the second line is left out, as in GPT; with
+    `norm="pre"` the norms stand at the head of each sublayer instead. `step`
+    goes token by token, with a cache, and gives the same.
+
+    Args: as for `Block`: num_heads, hidden_dim, norm, normalization, epsilon,
+        activation, use_bias, dropout, attention, layer_scale,
+        stochastic_depth, kernel_initializer.
+
+    Call arguments:
+        inputs: (batch, target, features).
+        memory: (batch, source, memory_features), or None.
+        mask, memory_mask: (batch, target) and (batch, source) padding masks;
+            filled in by Keras.
+        attention_mask: (batch, target, target) booleans for self-attention.
+        use_causal_mask: Whether position i sees positions 0 to i only.
+        return_attention_scores: Whether to return the weights as well.
+        training: Whether anything is dropped.
+
+    Returns:
+        (batch, target, features); if asked for, then the weights of
+        self-attention (batch, heads, target, target), and those of
+        cross-attention (batch, heads, target, source) if there is a memory.
+
+    Reference:
+        Vaswani et al. 2017, section 3.1. https://arxiv.org/abs/1706.03762
+    """
+
+    def build(self, inputs_shape, memory_shape=None):
+        features = inputs_shape[-1]
+        self.self_attention = self.make_attention("self_attention", features)
+        self.self_attention.build(inputs_shape, inputs_shape)
+        self.attention_residual = self.make_residual("attention_residual")
+        self.attention_residual.build(inputs_shape)
+        self.cross_attention = None
+        if memory_shape is not None:
+            self.cross_attention = self.make_attention(
+                "cross_attention", features
+            )
+            self.cross_attention.build(inputs_shape, memory_shape)
+            self.cross_residual = self.make_residual("cross_residual")
+            self.cross_residual.build(inputs_shape)
+        self.feed_forward = self.make_feed_forward()
+        self.feed_forward.build(inputs_shape)
+        self.feed_forward_residual = self.make_residual("feed_forward_residual")
+        self.feed_forward_residual.build(inputs_shape)
+
+    def call(
+        self,
+        inputs,
+        memory=None,
+        *,
+        mask=None,
+        inputs_mask=None,
+        memory_mask=None,
+        attention_mask=None,
+        use_causal_mask=True,
+        return_attention_scores=False,
+        training=None,
+    ):
+        # Keras fills in `mask` if a layer is called with one tensor only, and
+        # `inputs_mask` if there are more.
+        mask = inputs_mask if mask is None else mask
+        options = {
+            "return_attention_scores": return_attention_scores,
+            "training": training,
+        }
+        weights = []
+
+        def keep(answer):
+            output, *seen = answer if return_attention_scores else (answer,)
+            weights.extend(seen)
+            return output
+
+        def look(x):
+            return keep(
+                self.self_attention(
+                    x,
+                    x,
+                    query_mask=mask,
+                    value_mask=mask,
+                    attention_mask=attention_mask,
+                    use_causal_mask=use_causal_mask,
+                    **options,
+                )
+            )
+
+        def cross(x):
+            return keep(
+                self.cross_attention(
+                    x,
+                    memory,
+                    query_mask=mask,
+                    value_mask=memory_mask,
+                    **options,
+                )
+            )
+
+        self._check_memory(memory)
+        output = self.go_through(
+            inputs, look, None if memory is None else cross, training
+        )
+        return (output, *weights) if return_attention_scores else output
+
+    def prefill(self, inputs, lengths, max_length: int):
+        """Read whole prompts at once, and keep what `step` needs.
+
+        For blocks without a memory.
+
+        Args:
+            inputs: (rows, prompt, features), prompts first in their rows.
+            lengths: (rows,) integers.
+            max_length: How long the sequences may become.
+
+        Returns:
+            (rows, prompt, features) output and the cache.
+        """
+        caches = []
+
+        def look(x):
+            output, cache = self.self_attention.prefill(x, lengths, max_length)
+            caches.append(cache)
+            return output
+
+        self._check_memory(None)
+        return self.go_through(inputs, look), *caches
+
+    def remember(self, memory):
+        """Project the memory once, for all steps: (rows, source, features)."""
+        self._check_memory(memory)
+        return self.cross_attention.remember(memory)
+
+    def step(self, inputs, cache, positions, memory=None, memory_mask=None):
+        """Go on by one token.
+
+        Args:
+            inputs: (rows, 1, features).
+            cache: What `prefill` or the last `step` returned.
+            positions: (rows,) integers, where the tokens stand.
+            memory: What `remember` returned, or None.
+            memory_mask: (rows, source) booleans.
+
+        Returns:
+            (rows, 1, features) output, the cache, and the weights of
+            cross-attention, (rows, heads, 1, source), or None.
+        """
+        caches, weights = [], [None]
+
+        def look(x):
+            output, kept = self.self_attention.step(x, cache, positions)
+            caches.append(kept)
+            return output
+
+        def cross(x):
+            output, weights[0] = self.cross_attention.recall(
+                x, memory, positions, memory_mask, True
+            )
+            return output
+
+        self._check_memory(memory)
+        output = self.go_through(
+            inputs, look, None if memory is None else cross
+        )
+        return output, *caches, *weights
+
+    def _check_memory(self, memory):
+        if (memory is None) != (self.cross_attention is None):
+            built, called = "with", "without"
+            if self.cross_attention is None:
+                built, called = called, built
+            raise ValueError(
+                f"This decoder block was built {built} a memory, on which its "
+                f"weights depend, and is now called {called} one. Make "
+                "another block for the other use."
+            )

@@ -1,0 +1,107 @@
+"""The path around a sublayer, with its normalisation."""
+
+import keras
+
+from keras_attn.attention import checks
+from keras_attn.blocks.layer_scale import LayerScale
+from keras_attn.blocks.stochastic_depth import StochasticDepth
+from keras_attn.ops.checks import dropout_rate
+
+NORMS = ("post", "pre")
+NORMALIZATIONS = ("layer", "rms")
+
+
+@keras.saving.register_keras_serializable(package="keras_attn")
+class Residual(keras.layers.Layer):
+    """What stands before and after a sublayer of a block.
+
+        post:  output = norm(x + sublayer(x))
+        pre:   output = x + sublayer(norm(x))
+
+    A block calls `before`, its sublayer, then `after`; dropout, `LayerScale`
+    and `StochasticDepth` act on the sublayer's output.
+
+    Args:
+        norm: "post", as in the first Transformer, or "pre", which trains
+            without warm-up.
+        normalization: "layer" or "rms".
+        epsilon: Added to the variance.
+        dropout: Fraction of the sublayer's output dropped while training.
+        layer_scale: What `LayerScale` starts from; None for none.
+        stochastic_depth: How often the sublayer is left out while training.
+
+    Reference:
+        Xiong et al. 2020, section 3. https://arxiv.org/abs/2002.04745
+    """
+
+    def __init__(
+        self,
+        *,
+        norm: str = "post",
+        normalization: str = "layer",
+        epsilon: float = 1e-5,
+        dropout: float = 0.0,
+        layer_scale: float | None = None,
+        stochastic_depth: float = 0.0,
+        **kwargs,
+    ):
+        super().__init__(**kwargs)
+        checks.choice(norm, NORMS, "norm")
+        checks.choice(normalization, NORMALIZATIONS, "normalization")
+        dropout_rate(dropout)
+        dropout_rate(stochastic_depth, "stochastic_depth")
+        self.norm = norm
+        self.normalization = normalization
+        self.epsilon = epsilon
+        self.dropout = dropout
+        self.layer_scale = layer_scale
+        self.stochastic_depth = stochastic_depth
+        own = {"dtype": self.dtype_policy}
+        self.normalize = make_normalization(normalization, epsilon, **own)
+        self.branch = [keras.layers.Dropout(dropout, **own)]
+        if layer_scale is not None:
+            self.branch.append(LayerScale(layer_scale, **own))
+        if stochastic_depth:
+            self.branch.append(StochasticDepth(stochastic_depth, **own))
+
+    def build(self, input_shape):
+        self.normalize.build(input_shape)
+        for layer in self.branch:
+            layer.build(input_shape)
+
+    def before(self, inputs):
+        """What the sublayer takes in."""
+        return self.normalize(inputs) if self.norm == "pre" else inputs
+
+    def after(self, inputs, output, training=None):
+        """Lead the inputs past the sublayer to its output."""
+        for layer in self.branch:
+            takes = (
+                {} if isinstance(layer, LayerScale) else {"training": training}
+            )
+            output = layer(output, **takes)
+        output = inputs + output
+        return self.normalize(output) if self.norm == "post" else output
+
+    def get_config(self):
+        return {
+            **super().get_config(),
+            "norm": self.norm,
+            "normalization": self.normalization,
+            "epsilon": self.epsilon,
+            "dropout": self.dropout,
+            "layer_scale": self.layer_scale,
+            "stochastic_depth": self.stochastic_depth,
+        }
+
+
+def make_normalization(kind: str, epsilon: float, **options):
+    """Make the layer that `kind`, "layer" or "rms", stands for."""
+    kinds = {
+        "layer": keras.layers.LayerNormalization,
+        "rms": keras.layers.RMSNormalization,
+    }
+    layer = kinds[kind](epsilon=epsilon, **options)
+    # Otherwise Keras' RMS normalisation warns, and drops the mask.
+    layer.supports_masking = True
+    return layer

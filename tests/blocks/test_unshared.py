@@ -1,0 +1,41 @@
+import json
+
+import keras
+
+from keras_attn.blocks.encoder import EncoderBlock
+from keras_attn.blocks.unshared import unshared
+from keras_attn.modifiers import QKNorm
+
+
+def test_plain_values_stay_as_they_are():
+    value = {"num_kv_heads": 2, "axes": (1, 2), "window": None, "on": [True]}
+    assert unshared(value) == value
+
+
+def test_an_object_becomes_a_config_that_makes_another():
+    norm = QKNorm(epsilon=0.25)
+    config = unshared({"modifiers": [norm]})
+    json.dumps(config)
+    (first,) = keras.saving.deserialize_keras_object(config)["modifiers"]
+    (second,) = keras.saving.deserialize_keras_object(config)["modifiers"]
+    assert first.epsilon == second.epsilon == 0.25
+    assert len({id(norm), id(first), id(second)}) == 3
+
+
+def test_blocks_that_were_given_one_modifier_each_keep_their_own_when_loaded(
+    rng, tmp_path
+):
+    x = rng.normal(size=(2, 3, 4)).astype("float32")
+    attention = {"modifiers": [QKNorm()]}
+    inputs = keras.Input((3, 4))
+    outputs = inputs
+    for _ in range(2):
+        block = EncoderBlock(2, 5, attention=attention)
+        outputs = block(outputs)
+    model = keras.Model(inputs, outputs)
+    for weight in model.weights:
+        weight.assign(rng.normal(size=weight.shape))
+    model.save(tmp_path / "model.keras")
+    loaded = keras.saving.load_model(tmp_path / "model.keras")
+    assert len(loaded.weights) == len(model.weights)
+    assert abs(loaded(x) - model(x)).numpy().max() == 0
