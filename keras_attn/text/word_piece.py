@@ -24,7 +24,8 @@ class WordPieceTokenizer(Tokenizer):
 
     The tokenizer of BERT: id for id what `FastWordpieceTokenizer` of
     tensorflow-text gives, in core ops. A word that cannot be put together, or
-    has more than 100 bytes, is one unknown token.
+    has more than 100 bytes (Hugging Face: characters), is one unknown token.
+    White space that is in the vocabulary, alone and with ##, is a letter.
 
     Args:
         vocabulary: Special tokens, words and pieces in order of their ids;
