@@ -2,7 +2,7 @@
 
 import tensorflow as tf
 
-from keras_attn.data.augment import check_images
+from keras_attn.data.augmentation import check_images
 from keras_attn.data.draws import beta
 from keras_attn.data.draws import split
 from keras_attn.data.draws import with_seeds

@@ -1,10 +1,10 @@
 import pytest
 import tensorflow as tf
 
-from keras_attn.data.digit_scenes import digit_scenes
-from keras_attn.data.digits import digits
-from keras_attn.data.emoji_phrases import emoji_phrases
-from keras_attn.data.phrases import phrases
+from keras_attn.data.digit_images import digits
+from keras_attn.data.emoji_names import emoji_phrases
+from keras_attn.data.phrase_pairs import phrases
+from keras_attn.data.scenes import digit_scenes
 from keras_attn.data.splits import SPLITS
 from keras_attn.data.splits import check_split
 

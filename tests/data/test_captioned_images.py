@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from keras_attn.data.captioning import captioning
+from keras_attn.data.captioned_images import captioning
 from keras_attn.text.byte import ByteTokenizer
 
 

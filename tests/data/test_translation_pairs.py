@@ -2,7 +2,7 @@ import pytest
 import tensorflow as tf
 
 from keras_attn.data.batching import batches
-from keras_attn.data.translation import translation
+from keras_attn.data.translation_pairs import translation
 from keras_attn.text.byte import ByteTokenizer
 from keras_attn.text.character import CharacterTokenizer
 

@@ -7,7 +7,7 @@ import unicodedata
 import emoji
 import pytest
 
-from keras_attn.data.emoji_phrases import emoji_phrases
+from keras_attn.data.emoji_names import emoji_phrases
 
 SPLITS = ("train", "validation", "test")
 TONES = {"light", "medium-light", "medium", "medium-dark", "dark"}

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from keras_attn.data.image_classification import image_classification
+from keras_attn.data.labelled_images import image_classification
 
 
 def source(images, labels):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_digits
 
-from keras_attn.data.digits import digits
+from keras_attn.data.digit_images import digits
 
 SIZES = {"train": 1297, "validation": 200, "test": 300}
 

@@ -3,7 +3,7 @@ import itertools
 import pytest
 
 from keras_attn.data import grammar
-from keras_attn.data.phrases import phrases
+from keras_attn.data.phrase_pairs import phrases
 
 SPLITS = ("train", "validation", "test")
 ADJECTIVES = {row[0] for row in grammar.ADJECTIVES}

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from keras_attn.data.augment import augment
-from keras_attn.data.rand_augment import rand_augment
+from keras_attn.data.augmentation import augment
+from keras_attn.data.random_augmentation import rand_augment
 from keras_attn.data.steps import apply_step
 
 SEED = (1, 2)

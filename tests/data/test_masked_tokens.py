@@ -5,8 +5,8 @@ import pytest
 import tensorflow as tf
 
 from keras_attn.data.batching import batches
-from keras_attn.data.masked_language_model import mask_tokens
-from keras_attn.data.masked_language_model import masked_language_model
+from keras_attn.data.masked_tokens import mask_tokens
+from keras_attn.data.masked_tokens import masked_language_model
 from keras_attn.text.byte import ByteTokenizer
 from keras_attn.text.character import CharacterTokenizer
 

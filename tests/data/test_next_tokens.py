@@ -3,7 +3,7 @@ import pytest
 import tensorflow as tf
 
 from keras_attn.data.batching import batches
-from keras_attn.data.language_model import language_model
+from keras_attn.data.next_tokens import language_model
 from keras_attn.text.byte import ByteTokenizer
 from keras_attn.text.character import CharacterTokenizer
 

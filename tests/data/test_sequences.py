@@ -4,7 +4,7 @@ import pytest
 import tensorflow as tf
 
 from keras_attn.data.batching import batches
-from keras_attn.data.sequence_regression import sequence_regression
+from keras_attn.data.sequences import sequence_regression
 
 
 def examples(*lengths, target):

@@ -3,8 +3,8 @@ import itertools
 import numpy as np
 import pytest
 
-from keras_attn.data.digit_scenes import digit_scenes
-from keras_attn.data.digits import digits
+from keras_attn.data.digit_images import digits
+from keras_attn.data.scenes import digit_scenes
 
 NUMBERS = {
     "zero": 0,

@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from keras_attn.data.augment import augment
+from keras_attn.data.augmentation import augment
+from keras_attn.data.deit_augmentation import three_augment
 from keras_attn.data.steps import apply_step
-from keras_attn.data.three_augment import three_augment
 
 SEED = (1, 2)
 

@@ -3,7 +3,7 @@
 import tensorflow as tf
 
 from keras_attn.data.decode import decode_image
-from keras_attn.data.image_classification import check_fields
+from keras_attn.data.labelled_images import check_fields
 from keras_attn.text.tokenizer import Tokenizer
 
 

@@ -3,7 +3,7 @@ import pytest
 import tensorflow as tf
 
 from keras_attn.data.batching import batches
-from keras_attn.data.text_classification import text_classification
+from keras_attn.data.labelled_texts import text_classification
 from keras_attn.text.byte import ByteTokenizer
 
 START, END = 2, 3

@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from keras_attn.data.augment import augment
+from keras_attn.data.augmentation import augment
 
 FLIP = keras.layers.RandomFlip("horizontal")
 

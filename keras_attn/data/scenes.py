@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import tensorflow as tf
 
-from keras_attn.data.digits import digit_arrays
+from keras_attn.data.digit_images import digit_arrays
 from keras_attn.data.splits import SPLITS
 from keras_attn.data.splits import check_split
 
