@@ -89,8 +89,8 @@ class BytePairTokenizer(Tokenizer):
     def _tokenize(self, strings):
         words = split_words(strings)
         ids = self._words.lookup(words.values)
-        is_rest = ids < 0
-        rest, rest_row = tf.unique(tf.boolean_mask(words.values, is_rest))
+        missing = tf.where(ids < 0)
+        rest, rest_row = tf.unique(tf.gather_nd(words.values, missing))
         pieces = self._merge_words(rest)
         # Rows of one id for all words, then the rows of the rest.
         num_words = tf.size(ids, tf.int64)
@@ -101,11 +101,15 @@ class BytePairTokenizer(Tokenizer):
         )
         row = tf.tensor_scatter_nd_update(
             tf.range(num_words),
-            tf.where(is_rest),
+            missing,
             tf.cast(rest_row, tf.int64) + num_words,
         )
-        ids = words.with_values(tf.gather(rows, row)).merge_dims(1, 2)
-        return tf.cast(ids, tf.int32)
+        ids = tf.gather(rows, row)
+        return tf.RaggedTensor.from_row_splits(
+            tf.cast(ids.values, tf.int32),
+            tf.gather(ids.row_splits, words.row_splits),
+            validate=False,
+        )
 
     def _detokenize(self, ids):
         letters = ids.with_values(self._letters.lookup(ids.values))
@@ -129,7 +133,7 @@ class BytePairTokenizer(Tokenizer):
         ends = tf.where(is_end)[:, 0]
         ends -= tf.range(tf.size(ends, tf.int64))
         return tf.RaggedTensor.from_row_splits(
-            tf.boolean_mask(symbols, ~is_end),
+            tf.gather_nd(symbols, tf.where(~is_end)),
             tf.concat([[0], ends], 0),
             validate=False,
         )

@@ -1,7 +1,6 @@
 """When a pair of symbols may be merged before its turn."""
 
 import collections
-import functools
 from collections.abc import Iterable
 
 # A rank higher than all others, for pairs that are never merged.
@@ -39,13 +38,14 @@ def pair_values(merges: Iterable[tuple[int, int, int]]) -> dict:
         first_use[left] = min(first_use[left], rank)
         first_use[right] = min(first_use[right], rank)
 
-    @functools.cache
     def edge(symbol, side):
         """Symbols that may grow into this one by merges on the other side."""
-        grown = set()
-        for pair in parts[symbol]:
-            grown |= {pair[side]} | edge(pair[side], side)
-        return grown
+        found, new = set(), [symbol]
+        while new:
+            grown = {pair[side] for pair in parts[new.pop()]} - found
+            found |= grown
+            new.extend(grown)
+        return found
 
     grown_left = collections.defaultdict(lambda: NEVER)
     grown_right = collections.defaultdict(lambda: NEVER)

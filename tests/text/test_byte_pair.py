@@ -144,15 +144,14 @@ def test_a_token_that_no_merge_makes_is_not_used():
     assert tokenizer.detokenize([[tokenizer.id_of("hug")]]).numpy() == [b"hug"]
 
 
-def test_special_tokens_are_written_as_they_are_named():
-    tokens = ["▁ pad", "[UNK]", *made_by(MERGES)]
-    tokenizer = BytePairTokenizer(
-        tokens, MERGES, special_tokens={"pad": "▁ pad"}
-    )
+@pytest.mark.parametrize("pad", ["▁ pad", "Ġpad", "<pad>"])
+def test_special_tokens_are_written_as_they_are_named(pad):
+    tokens = [pad, "[UNK]", *made_by(MERGES)]
+    tokenizer = BytePairTokenizer(tokens, MERGES, special_tokens={"pad": pad})
     ids = [[0, tokenizer.id_of("Ġhug"), 10**6]]
     assert tokenizer.detokenize(ids).numpy() == [b" hug[UNK]"]
     kept = tokenizer.detokenize(ids, keep_special=True).numpy()
-    assert kept == ["▁ pad hug[UNK]".encode()]
+    assert kept == [f"{pad} hug[UNK]".encode()]
 
 
 def test_bytes_that_the_vocabulary_lacks_are_unknown():
@@ -191,6 +190,18 @@ def test_what_is_saved_is_what_others_read(learned, tmp_path):
     assert list(ids) == tokenizer.vocabulary
     lines = (tmp_path / "merges.txt").read_text(encoding="utf-8").split("\n")
     assert lines == ["#version: 0.2", *map(" ".join, merges), ""]
+
+
+def test_an_interrupted_iterator_goes_on(learned, tmp_path):
+    dataset = tf.data.Dataset.from_tensor_slices([*ODD_TEXTS, *TEXTS])
+    dataset = dataset.map(learned[0])
+    iterator = iter(dataset)
+    next(iterator)
+    path = tf.train.Checkpoint(iterator=iterator).write(tmp_path / "state")
+    rest = [ids.numpy().tolist() for ids in iterator]
+    resumed = iter(dataset)
+    tf.train.Checkpoint(iterator=resumed).read(path)
+    assert [ids.numpy().tolist() for ids in resumed] == rest
 
 
 @pytest.mark.parametrize(

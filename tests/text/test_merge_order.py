@@ -34,6 +34,13 @@ def test_of_a_merge_listed_twice_the_last_counts():
     assert values[A, B][0] == 2
 
 
+def test_a_token_may_grow_letter_by_letter_without_end():
+    merges = [(symbol, 0, symbol + 1) for symbol in range(3000)]
+    values = pair_values(merges)
+    assert values[7, 0] == (7, NEVER, NEVER, 0)
+    assert values[0, 0] == (0, 1, NEVER, 1)
+
+
 @pytest.mark.parametrize(
     ("merges", "handicap"),
     [
