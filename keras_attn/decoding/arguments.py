@@ -1,0 +1,69 @@
+"""What every search is told: checked, and brought to tensors."""
+
+import numbers
+
+import numpy as np
+import tensorflow as tf
+
+
+def whole_number(value, name: str, *, at_least: int | None = None) -> int:
+    """Take a Python or NumPy integer; refuse everything else.
+
+    Raises:
+        ValueError: If it is no whole number or too small.
+    """
+    whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
+    if not whole or (at_least is not None and value < at_least):
+        bound = "" if at_least is None else f" of at least {at_least}"
+        raise ValueError(
+            f"`{name}` must be a whole number{bound}, not a tensor: the shapes "
+            f"of the graph depend on it. Received: {name}={value!r}"
+        )
+    return int(value)
+
+
+def size(batch_size):
+    """Take a batch size: a whole number, or a tensor where it is unknown."""
+    if tf.is_tensor(batch_size):
+        known = tf.get_static_value(batch_size)
+        return tf.cast(batch_size, tf.int32) if known is None else int(known)
+    return whole_number(batch_size, "batch_size", at_least=0)
+
+
+def first_token(start_id, batch_size):
+    """Give each row its first token: (batch,) int32 from a number or (batch,).
+
+    Raises:
+        ValueError: If the shape of `start_id` is neither.
+    """
+    start_id = tf.cast(start_id, tf.int32)
+    if start_id.shape.rank == 0:
+        return tf.fill([batch_size], start_id)
+    _check_shape(start_id, "start_id", [batch_size])
+    return tf.reshape(start_id, [batch_size])
+
+
+def for_each_row(value, name: str, batch_size, dtype):
+    """Bring a number, or (batch,) numbers, to (batch, 1).
+
+    A Python number stays one, so that the graph can be made for it.
+
+    Raises:
+        ValueError: If the shape is neither.
+    """
+    if not tf.is_tensor(value) and np.ndim(value) == 0:
+        return value
+    value = tf.cast(value, dtype)
+    if value.shape.rank == 0:
+        return tf.fill([batch_size, 1], value)
+    _check_shape(value, name, [batch_size])
+    return tf.reshape(value, [batch_size, 1])
+
+
+def _check_shape(tensor, name, shape):
+    known = [None if tf.is_tensor(axis) else axis for axis in shape]
+    if not tensor.shape.is_compatible_with(known):
+        raise ValueError(
+            f"`{name}` must be a number or have one for each row, (batch,) = "
+            f"{tuple(known)}. Received: {name}.shape={tuple(tensor.shape)}"
+        )

@@ -1,0 +1,62 @@
+"""Greedy search: always the likeliest token."""
+
+from collections.abc import Callable
+from collections.abc import Sequence
+
+import tensorflow as tf
+
+from keras_attn.decoding.loop import decode
+
+
+def greedy(
+    step: Callable,
+    state,
+    *,
+    batch_size,
+    max_length: int,
+    start_id,
+    end_id: int,
+    forbidden_ids: Sequence[int] = (),
+    return_state: bool = False,
+):
+    """Write a sequence by taking the likeliest token at each step.
+
+        token[t] = argmax step(token[t - 1], state, t)
+
+    One loop of the graph, which stops when all rows have ended. Equal logits:
+    the lower id. Logits that are NaN give some id of the vocabulary.
+
+    Args:
+        step: `step(token, state, index) -> (logits, state)`: (rows,) int32
+            and a number, 0 at first, to (rows, vocabulary).
+        state: Nest of tensors; rows are the first axis of every leaf. A step
+            keeps their shapes. Those under a key "memory" never change.
+        batch_size: Number of rows; a tensor where it is unknown.
+        max_length: Most tokens to write.
+        start_id: First token that is fed: a number, or (batch,).
+        end_id: Ends a row and fills the rest of it; if -1, no row ends.
+        forbidden_ids: Ids that never come.
+        return_state: Whether to return the state as well, each row's as it
+            was at its end. This costs a pass over it in each step.
+
+    Returns:
+        (batch, max_length) int32 tokens, then the state if asked for.
+
+    Reference:
+        Sutskever et al. 2014, section 3.2. https://arxiv.org/abs/1409.3215
+    """
+
+    def likeliest(logits, tokens, index):
+        return tf.argmax(logits, axis=-1, output_type=tf.int32)
+
+    return decode(
+        step,
+        likeliest,
+        state,
+        batch_size=batch_size,
+        max_length=max_length,
+        start_id=start_id,
+        end_id=end_id,
+        forbidden_ids=forbidden_ids,
+        return_state=return_state,
+    )
