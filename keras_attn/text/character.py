@@ -55,6 +55,8 @@ class CharacterTokenizer(Tokenizer):
             for number, token in enumerate(self._vocabulary.tokens)
             if len(token) == 1
         ]
+        if not lines:
+            raise ValueError("`vocabulary` holds no single character.")
         path = tables.AssetFolder(self).write("characters.txt", lines)
         self._ids = tables.columns(
             path, tf.int64, tf.int64, default=self.unknown_id

@@ -7,7 +7,8 @@ import pathlib
 import tempfile
 from collections.abc import Iterable
 
-_SETTINGS = "tokenizer.json"
+# Not tokenizer.json, which Hugging Face would take for its own.
+_SETTINGS = "settings.json"
 _KINDS: dict[str, type] = {}
 
 

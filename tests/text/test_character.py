@@ -46,3 +46,8 @@ def test_a_word_is_no_character():
 def test_the_unknown_token_must_be_there():
     with pytest.raises(ValueError, match=r"unknown token '\[UNK\]' is not in"):
         CharacterTokenizer(["a", "b"])
+
+
+def test_special_tokens_alone_are_no_vocabulary():
+    with pytest.raises(ValueError, match="no single character"):
+        CharacterTokenizer(DEFAULT)

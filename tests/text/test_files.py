@@ -16,9 +16,9 @@ def folder(tmp_path):
 
 def test_a_folder_holds_plain_text(folder):
     names = sorted(path.name for path in folder.iterdir())
-    assert names == ["tokenizer.json", "vocabulary.txt"]
+    assert names == ["settings.json", "vocabulary.txt"]
     assert (folder / "vocabulary.txt").read_text().split() == [*DEFAULT, *"ab"]
-    settings = json.loads((folder / "tokenizer.json").read_text())
+    settings = json.loads((folder / "settings.json").read_text())
     assert settings["kind"] == "CharacterTokenizer"
 
 
@@ -51,7 +51,7 @@ def test_a_save_that_fails_leaves_the_old_one_whole(folder, monkeypatch):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("{", "tokenizer.json is not valid JSON"),
+        ("{", "settings.json is not valid JSON"),
         ("[]", "was not written by a tokenizer's `save`.*from_huggingface"),
         ('{"version": "1.0"}', "was not written by"),
         (
@@ -61,12 +61,12 @@ def test_a_save_that_fails_leaves_the_old_one_whole(folder, monkeypatch):
     ],
 )
 def test_settings_that_are_not_ours_are_refused(folder, text, message):
-    (folder / "tokenizer.json").write_text(text)
+    (folder / "settings.json").write_text(text)
     with pytest.raises(ValueError, match=message):
         Tokenizer.load(folder)
 
 
-@pytest.mark.parametrize("name", ["tokenizer.json", "vocabulary.txt"])
+@pytest.mark.parametrize("name", ["settings.json", "vocabulary.txt"])
 def test_a_missing_file_is_named(folder, name):
     (folder / name).unlink()
     with pytest.raises(FileNotFoundError, match=name):

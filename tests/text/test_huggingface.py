@@ -157,5 +157,5 @@ def test_what_cannot_be_read_is_named(tmp_path, texts, error, message):
 
 
 def test_a_folder_that_is_not_there_is_named(tmp_path):
-    with pytest.raises(FileNotFoundError, match="no folder .*missing"):
+    with pytest.raises(FileNotFoundError, match=r"no folder .*missing"):
         Tokenizer.from_huggingface(tmp_path / "missing")

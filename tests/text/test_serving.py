@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from keras_attn.text import ByteTokenizer
 from keras_attn.text import BytePairTokenizer
+from keras_attn.text import ByteTokenizer
 from keras_attn.text import CharacterTokenizer
 from keras_attn.text import WordPieceTokenizer
 from keras_attn.text import WordTokenizer
