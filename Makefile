@@ -4,7 +4,8 @@
 PYTHON ?= python3
 PIP = .venv/bin/python -m pip --disable-pip-version-check
 INSTALL = $(PIP) install -qq --upgrade-strategy only-if-needed
-PYTEST = .venv/bin/python -m pytest
+# A file's tests stay together: they share what is slow to compile.
+PYTEST = .venv/bin/python -m pytest -q -n auto --dist loadfile
 
 # TensorFlow's notes about missing GPUs would bury the answers.
 export TF_CPP_MIN_LOG_LEVEL ?= 3
@@ -19,13 +20,13 @@ demo: .venv/demo ## Train a small attention model, draw what it looks at
 	@.venv/bin/python -m examples.reverse_digits
 
 test: .venv/test ## Run the quick tests
-	@$(PYTEST) -q
+	@$(PYTEST)
 
 # One run for each kind, so that a kind without tests fails (pytest's status 5).
 test-slow: .venv/test .venv/peers .venv/accelerator ## Run slow, peers and accelerator tests
-	@$(PYTEST) -q -m "slow and not peers and not accelerator"
-	@$(PYTEST) -q -m "peers and not accelerator"
-	@$(PYTEST) -q -m "accelerator"
+	@$(PYTEST) -m "slow and not peers and not accelerator"
+	@$(PYTEST) -m "peers and not accelerator"
+	@$(PYTEST) -m "accelerator"
 
 lint: .venv/test ## Check style
 	@.venv/bin/ruff check .
