@@ -75,7 +75,10 @@ def generate(
             settings = numbers | tensors
             return _search(reference(), inputs, SEARCHES[search], settings)
 
-        functions[key] = tf.function(run, input_signature=specs)
+        # As Keras does for `fit`; AutoGraph would double the time to trace.
+        functions[key] = tf.function(
+            run, input_signature=specs, autograph=False
+        )
     return functions[key](inputs, tensors)
 
 
