@@ -95,12 +95,11 @@ def test_a_row_depends_on_its_own_seed_and_options_alone(rng, jit_compile):
         return run().numpy()
 
     together = run(slice(None), seed=seeds, **PER_ROW)
-    for row in range(5):
+    # XLA compiles for each row anew, so tries one.
+    for row in [3] if jit_compile else range(5):
         options = {name: values[row] for name, values in PER_ROW.items()}
         alone = run(slice(row, row + 1), seed=[seeds[row]], **options)
         np.testing.assert_array_equal(together[row], alone[0])
-        if jit_compile:
-            break
 
 
 def test_one_seed_gives_each_row_its_own(rng):
