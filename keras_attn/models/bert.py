@@ -1,0 +1,247 @@
+"""The bidirectional encoder, with a head for each of its tasks."""
+
+import keras
+
+from keras_attn.blocks.encoder import EncoderBlock
+from keras_attn.embeddings.token import TokenEmbedding
+from keras_attn.models import from_bert
+from keras_attn.models.masked_token_head import MaskedTokenHead
+from keras_attn.models.preset_model import PresetModel
+from keras_attn.models.stack import Stack
+
+HEADS = (
+    None,
+    "masked_lm",
+    "next_sentence",
+    "pretraining",
+    "classification",
+    "regression",
+    "token_classification",
+)
+
+
+@keras.saving.register_keras_serializable(package="keras_attn")
+class BERT(PresetModel):
+    """Reads one or two sentences, every token looking at all others.
+
+        x        = norm(E[token(t)] + P[t] + S[segment(t)])
+        sequence = block(… block(x))
+        pooled   = tanh(W sequence(0) + b)
+
+    Pretrain with `head="masked_lm"` (or "pretraining"), then fine-tune
+    `model.with_head("classification", num_classes=2)`.
+
+    Args:
+        vocabulary_size: Number of ids.
+        num_layers, num_heads, units: Sizes of the stack; `units` features.
+        hidden_dim: Hidden length of the feed-forward networks; four times
+            `units` if not given.
+        max_length: Positions that are learned.
+        num_segments: How many sentences can be told apart.
+        norm, normalization, epsilon, activation, use_bias: Of the blocks.
+        dropout: Fraction dropped while training.
+        attention: Further arguments of every `MultiHeadAttention`.
+        pad_id: The id that is padding; None if none is.
+        head: What the model returns; see below.
+        num_classes: For "classification" and "token_classification".
+
+    Call arguments:
+        inputs: `{"tokens", "segments"}`, (batch, length) integers each.
+
+    Returns:
+        Without a head `{"sequence": (batch, length, units), "pooled": (batch,
+        units)}`; "masked_lm": (batch, length, vocabulary) logits;
+        "next_sentence": (batch, 2) logits; "pretraining": a dictionary of the
+        last two; "classification": (batch, num_classes) logits;
+        "regression": (batch, 1); "token_classification": (batch, length,
+        num_classes) logits.
+
+    Reference:
+        Devlin et al. 2019, section 3. https://arxiv.org/abs/1810.04805
+    """
+
+    def __init__(
+        self,
+        vocabulary_size: int,
+        *,
+        num_layers: int,
+        num_heads: int,
+        units: int,
+        hidden_dim: int | None = None,
+        max_length: int = 512,
+        num_segments: int = 2,
+        norm: str = "post",
+        normalization: str = "layer",
+        epsilon: float = 1e-12,
+        activation="gelu",
+        use_bias: bool = True,
+        dropout: float = 0.1,
+        attention: dict | None = None,
+        pad_id: int | None = 0,
+        head: str | None = None,
+        num_classes: int | None = None,
+        dtype=None,
+        **kwargs,
+    ):
+        _check_head(head, num_classes)
+        block = dict(
+            norm=norm,
+            normalization=normalization,
+            epsilon=epsilon,
+            activation=activation,
+            use_bias=use_bias,
+            attention=attention,
+        )
+        config = dict(
+            vocabulary_size=vocabulary_size,
+            num_layers=num_layers,
+            num_heads=num_heads,
+            units=units,
+            hidden_dim=hidden_dim,
+            max_length=max_length,
+            num_segments=num_segments,
+            dropout=dropout,
+            pad_id=pad_id,
+            head=head,
+            num_classes=num_classes,
+            **block,
+        )
+        normal = keras.initializers.RandomNormal(stddev=0.02)
+        embedding = TokenEmbedding(
+            vocabulary_size,
+            units,
+            scale=False,
+            pad_id=pad_id,
+            embeddings_initializer=normal.clone(),
+            name="embedding",
+            dtype=dtype,
+        )
+        segment_embedding = keras.layers.Embedding(
+            num_segments,
+            units,
+            embeddings_initializer=normal.clone(),
+            name="segment_embedding",
+            dtype=dtype,
+        )
+        encoder = Stack(
+            embedding,
+            [
+                EncoderBlock(
+                    num_heads,
+                    hidden_dim or 4 * units,
+                    **block,
+                    dropout={"attention": dropout, "output": dropout},
+                    kernel_initializer=normal.clone(),
+                    name=f"block_{number}",
+                    dtype=dtype,
+                )
+                for number in range(num_layers)
+            ],
+            position="learned",
+            max_length=max_length,
+            position_initializer=normal.clone(),
+            first_norm=True,
+            last_norm=norm == "pre",
+            dropout=dropout,
+            name="encoder",
+            dtype=dtype,
+        )
+
+        def dense(size, name, activation=None):
+            return keras.layers.Dense(
+                size,
+                activation=activation,
+                kernel_initializer=normal.clone(),
+                name=name,
+                dtype=dtype,
+            )
+
+        inputs = {
+            name: keras.Input((None,), dtype="int32", name=name)
+            for name in ("tokens", "segments")
+        }
+        added = segment_embedding(inputs["segments"])
+        sequence = encoder(inputs["tokens"], added=added)
+        drop = keras.layers.Dropout(dropout, dtype=dtype)
+        pooler, outputs = None, {}
+        if head not in ("masked_lm", "token_classification"):
+            pooler = dense(units, "pooler", "tanh")
+            pooled = pooler(sequence[:, 0])
+        if head is None:
+            outputs = {"sequence": sequence, "pooled": pooled}
+        if head in ("masked_lm", "pretraining"):
+            outputs["masked_lm"] = MaskedTokenHead(
+                embedding,
+                activation=activation,
+                epsilon=epsilon,
+                name="masked_lm",
+                dtype=dtype,
+            )(sequence)
+        if head in ("next_sentence", "pretraining"):
+            outputs["next_sentence"] = dense(2, "next_sentence")(pooled)
+        if head == "classification":
+            outputs[head] = dense(num_classes, head)(drop(pooled))
+        if head == "regression":
+            outputs[head] = dense(1, head)(drop(pooled))
+        if head == "token_classification":
+            outputs[head] = dense(num_classes, head)(drop(sequence))
+        if len(outputs) == 1:
+            (outputs,) = outputs.values()
+        super().__init__(inputs, outputs, config, dtype=dtype, **kwargs)
+        self.embedding = embedding
+        self.segment_embedding = segment_embedding
+        self.encoder = encoder
+        self.pooler = pooler
+
+    @classmethod
+    def from_huggingface(
+        cls, folder, *, head: str | None = None, num_classes: int | None = None
+    ) -> "BERT":
+        """Read a BERT that Hugging Face's `save_pretrained` wrote.
+
+        Args:
+            folder: Holds `config.json` and the weights (safetensors).
+            head: As for the constructor. A head that the folder does not hold
+                keeps its random weights, to be fine-tuned.
+            num_classes: As for the constructor; the folder's if not given.
+        """
+        return from_bert.read(cls, folder, head=head, num_classes=num_classes)
+
+    def with_head(
+        self, head: str | None, *, num_classes: int | None = None, **overrides
+    ) -> "BERT":
+        """Make a model with another head, from a copy of these weights.
+
+        Args:
+            head: As for the constructor.
+            num_classes: As for the constructor.
+            overrides: Other arguments of the constructor, such as `dropout`.
+
+        Returns:
+            A new model; its head, and its pooler if this model has none, are
+            new as well.
+        """
+        config = {**self.get_config(), **overrides}
+        config |= {"head": head, "num_classes": num_classes, "name": None}
+        model = self.from_config(config)
+        for part in ("encoder", "segment_embedding", "pooler"):
+            old, new = getattr(self, part), getattr(model, part)
+            if old is not None and new is not None:
+                new.set_weights(old.get_weights())
+        return model
+
+
+def _check_head(head, num_classes):
+    if head not in HEADS:
+        raise ValueError(f"`head` must be one of {HEADS}. Received: {head!r}")
+    needed = head in ("classification", "token_classification")
+    if needed and (num_classes is None or num_classes < 1):
+        raise ValueError(
+            f"The head {head!r} needs `num_classes`. Received: "
+            f"num_classes={num_classes}"
+        )
+    if not needed and num_classes is not None:
+        raise ValueError(
+            f"The head {head!r} takes no `num_classes`. Received: "
+            f"num_classes={num_classes}"
+        )

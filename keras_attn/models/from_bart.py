@@ -1,0 +1,108 @@
+"""Hugging Face's BART as our Transformer."""
+
+import numpy as np
+
+from keras_attn.models.checkpoint import Checkpoint
+
+_ACTIVATIONS = {
+    "gelu": "gelu",
+    "gelu_new": "gelu_tanh",
+    "relu": "relu",
+    "silu": "silu",
+}
+
+# BART's tables of positions begin with two rows that no position uses.
+_UNUSED_POSITIONS = 2
+
+
+def read(cls: type, folder):
+    """Make a `Transformer` with the weights of a folder.
+
+    Args:
+        cls: The class to make.
+        folder: Written by `save_pretrained` of a BART model.
+    """
+    checkpoint = Checkpoint(folder, prefix="model.")
+    checkpoint.expect(
+        model_type="bart",
+        tie_word_embeddings=True,
+        normalize_before=False,
+        normalize_embedding=True,
+        add_final_layer_norm=False,
+    )
+    for part in ("attention_heads", "ffn_dim"):
+        _expect_same(checkpoint, f"encoder_{part}", f"decoder_{part}")
+    model = cls(
+        checkpoint.setting("vocab_size"),
+        num_layers=checkpoint.setting("encoder_layers"),
+        num_decoder_layers=checkpoint.setting("decoder_layers"),
+        num_heads=checkpoint.setting("encoder_attention_heads"),
+        units=checkpoint.setting("d_model"),
+        hidden_dim=checkpoint.setting("encoder_ffn_dim"),
+        position="learned",
+        max_length=checkpoint.setting("max_position_embeddings"),
+        activation=checkpoint.choose(
+            "activation_function", _ACTIVATIONS, "gelu"
+        ),
+        dropout=checkpoint.setting("dropout", 0.1),
+        scale_embedding=checkpoint.setting("scale_embedding", False),
+        embedding_norm=True,
+        pad_id=checkpoint.config.get("pad_token_id", 1),
+    )
+    checkpoint.table(model.target_embedding.embeddings, "shared.weight")
+    for stack, name in ((model.encoder, "encoder"), (model.decoder, "decoder")):
+        checkpoint.table(
+            stack.place.embeddings,
+            f"{name}.embed_positions.weight",
+            skip=_UNUSED_POSITIONS,
+        )
+        checkpoint.norm(stack.first_norm, f"{name}.layernorm_embedding")
+        for number, block in enumerate(stack.blocks):
+            _plan_block(checkpoint, block, f"{name}.layers.{number}")
+    if checkpoint.has("final_logits_bias") and np.any(
+        checkpoint.tensor("final_logits_bias")
+    ):
+        raise ValueError(
+            f"{checkpoint.folder} has a final_logits_bias that is not 0, "
+            "which is not supported."
+        )
+    checkpoint.finish(model)
+    return model
+
+
+def _plan_block(checkpoint, block, name):
+    _plan_attention(checkpoint, block.self_attention, f"{name}.self_attn")
+    checkpoint.norm(
+        block.attention_residual.normalize, f"{name}.self_attn_layer_norm"
+    )
+    if getattr(block, "cross_attention", None) is not None:
+        _plan_attention(
+            checkpoint, block.cross_attention, f"{name}.encoder_attn"
+        )
+        checkpoint.norm(
+            block.cross_residual.normalize, f"{name}.encoder_attn_layer_norm"
+        )
+    checkpoint.dense(block.feed_forward.hidden_dense, f"{name}.fc1")
+    checkpoint.dense(block.feed_forward.output_dense, f"{name}.fc2")
+    checkpoint.norm(
+        block.feed_forward_residual.normalize, f"{name}.final_layer_norm"
+    )
+
+
+def _plan_attention(checkpoint, attention, name):
+    for layer, part in (
+        (attention.query_dense, "q_proj"),
+        (attention.key_dense, "k_proj"),
+        (attention.value_dense, "v_proj"),
+        (attention.output_dense, "out_proj"),
+    ):
+        checkpoint.dense(layer, f"{name}.{part}")
+
+
+def _expect_same(checkpoint, one, other):
+    first, second = checkpoint.setting(one), checkpoint.setting(other)
+    if first != second:
+        raise ValueError(
+            f"{checkpoint.folder / 'config.json'} has {one}={first} and "
+            f"{other}={second}; only equal ones are supported."
+        )

@@ -1,0 +1,76 @@
+"""Hugging Face's GPT-2 as our GPT."""
+
+from keras_attn.models.checkpoint import Checkpoint
+
+_ACTIVATIONS = {
+    "gelu_new": "gelu_tanh",
+    "gelu_pytorch_tanh": "gelu_tanh",
+    "gelu": "gelu",
+    "relu": "relu",
+    "silu": "silu",
+}
+
+
+def read(cls: type, folder):
+    """Make a `GPT` with the weights of a folder.
+
+    Args:
+        cls: The class to make.
+        folder: Written by `save_pretrained` of a GPT-2 model.
+    """
+    checkpoint = Checkpoint(folder, prefix="transformer.")
+    checkpoint.expect(
+        model_type="gpt2",
+        scale_attn_weights=True,
+        scale_attn_by_inverse_layer_idx=False,
+        add_cross_attention=False,
+    )
+    tied = checkpoint.setting("tie_word_embeddings", True)
+    model = cls(
+        checkpoint.setting("vocab_size"),
+        num_layers=checkpoint.setting("n_layer"),
+        num_heads=checkpoint.setting("n_head"),
+        units=checkpoint.setting("n_embd"),
+        hidden_dim=checkpoint.config.get("n_inner"),
+        max_length=checkpoint.setting("n_positions"),
+        epsilon=checkpoint.setting("layer_norm_epsilon", 1e-5),
+        activation=checkpoint.choose(
+            "activation_function", _ACTIVATIONS, "gelu_new"
+        ),
+        dropout=checkpoint.setting("resid_pdrop", 0.1),
+        tie_embeddings=tied,
+        pad_id=checkpoint.config.get("pad_token_id"),
+    )
+    stack = model.stack
+    checkpoint.table(model.embedding.embeddings, "wte.weight")
+    checkpoint.table(stack.place.embeddings, "wpe.weight")
+    for number, block in enumerate(stack.blocks):
+        name = f"h.{number}"
+        attention = block.self_attention
+        _plan_heads(checkpoint, attention, f"{name}.attn.c_attn")
+        checkpoint.convolution(attention.output_dense, f"{name}.attn.c_proj")
+        forward = block.feed_forward
+        checkpoint.convolution(forward.hidden_dense, f"{name}.mlp.c_fc")
+        checkpoint.convolution(forward.output_dense, f"{name}.mlp.c_proj")
+        checkpoint.norm(block.attention_residual.normalize, f"{name}.ln_1")
+        checkpoint.norm(block.feed_forward_residual.normalize, f"{name}.ln_2")
+    checkpoint.norm(stack.last_norm, "ln_f")
+    if not tied:
+        checkpoint.dense(model.project, "lm_head")
+    checkpoint.finish(model)
+    return model
+
+
+def _plan_heads(checkpoint, attention, name):
+    """Query, key and value stand side by side in one matrix."""
+    kernel = checkpoint.tensor(f"{name}.weight")
+    bias = checkpoint.tensor(f"{name}.bias")
+    width = bias.shape[0] // 3
+    layers = (attention.query_dense, attention.key_dense, attention.value_dense)
+    for number, layer in enumerate(layers):
+        part = slice(number * width, (number + 1) * width)
+        for variable, value in (
+            (layer.kernel, kernel[:, part]),
+            (layer.bias, bias[part]),
+        ):
+            checkpoint.plan(variable, value, name)

@@ -1,0 +1,204 @@
+"""The decoder-only Transformer."""
+
+import keras
+from keras import ops
+
+from keras_attn.blocks.decoder import DecoderBlock
+from keras_attn.embeddings.token import TokenEmbedding
+from keras_attn.models import from_gpt2
+from keras_attn.models import prompts
+from keras_attn.models.preset_model import PresetModel
+from keras_attn.models.stack import Stack
+
+
+@keras.saving.register_keras_serializable(package="keras_attn")
+class GPT(PresetModel):
+    """A language model: each position scores the token that comes next.
+
+        x      = E[id(t)] + P[t]
+        x      = block(x)                num_layers times, causal
+        logits = E norm(x)
+
+    Args:
+        vocabulary_size: Number of ids.
+        num_layers, num_heads, units: Sizes of the stack; `units` features.
+        hidden_dim: Hidden length of the feed-forward networks; four times
+            `units` if not given.
+        max_length: Positions that are learned.
+        position: "learned", "sine", or None where `attention` brings a
+            modifier such as `Rotary` instead.
+        norm, normalization, epsilon, activation, use_bias: Of the blocks.
+        dropout: Fraction dropped while training.
+        attention: Further arguments of every `MultiHeadAttention`.
+        tie_embeddings: Whether E is the matrix of the logits as well.
+        pad_id: The id that is padding; None if none is.
+
+    Call arguments:
+        inputs: (batch, length) ids.
+
+    Returns:
+        (batch, length, vocabulary) logits.
+
+    Reference:
+        Radford et al. 2019, "Language Models are Unsupervised Multitask
+        Learners", section 2.3. https://openai.com/index/better-language-models
+    """
+
+    def __init__(
+        self,
+        vocabulary_size: int,
+        *,
+        num_layers: int,
+        num_heads: int,
+        units: int,
+        hidden_dim: int | None = None,
+        max_length: int = 1024,
+        position: str | None = "learned",
+        norm: str = "pre",
+        normalization: str = "layer",
+        epsilon: float = 1e-5,
+        activation="gelu_tanh",
+        use_bias: bool = True,
+        dropout: float = 0.1,
+        attention: dict | None = None,
+        tie_embeddings: bool = True,
+        pad_id: int | None = 0,
+        dtype=None,
+        **kwargs,
+    ):
+        block = dict(
+            norm=norm,
+            normalization=normalization,
+            epsilon=epsilon,
+            activation=activation,
+            use_bias=use_bias,
+            attention=attention,
+        )
+        config = dict(
+            vocabulary_size=vocabulary_size,
+            num_layers=num_layers,
+            num_heads=num_heads,
+            units=units,
+            hidden_dim=hidden_dim,
+            max_length=max_length,
+            position=position,
+            dropout=dropout,
+            tie_embeddings=tie_embeddings,
+            pad_id=pad_id,
+            **block,
+        )
+        normal = keras.initializers.RandomNormal(stddev=0.02)
+        embedding = TokenEmbedding(
+            vocabulary_size,
+            units,
+            scale=False,
+            pad_id=pad_id,
+            embeddings_initializer=normal.clone(),
+            name="embedding",
+            dtype=dtype,
+        )
+        stack = Stack(
+            embedding,
+            [
+                DecoderBlock(
+                    num_heads,
+                    hidden_dim or 4 * units,
+                    **block,
+                    dropout={"attention": dropout, "output": dropout},
+                    kernel_initializer=normal.clone(),
+                    name=f"block_{number}",
+                    dtype=dtype,
+                )
+                for number in range(num_layers)
+            ],
+            position=position,
+            max_length=max_length,
+            position_initializer=normal.clone(),
+            first_norm=False,
+            last_norm=True,
+            dropout=dropout,
+            name="stack",
+            dtype=dtype,
+        )
+        project = None
+        if not tie_embeddings:
+            project = keras.layers.Dense(
+                vocabulary_size, use_bias=False, name="logits", dtype=dtype
+            )
+
+        tokens = keras.Input((None,), dtype="int32", name="tokens")
+        x = stack(tokens)
+        logits = project(x) if project else embedding(x, reverse=True)
+        super().__init__(tokens, logits, config, dtype=dtype, **kwargs)
+        self.embedding = embedding
+        self.stack = stack
+        self.project = project
+
+    @classmethod
+    def from_huggingface(cls, folder) -> "GPT":
+        """Read a GPT-2 that Hugging Face's `save_pretrained` wrote.
+
+        Args:
+            folder: Holds `config.json` and the weights (safetensors).
+        """
+        return from_gpt2.read(cls, folder)
+
+    def prompt(self, inputs):
+        """Part prompts into what `encode` reads and the token that follows.
+
+        Args:
+            inputs: (rows, prompt) ids, ragged or filled up with `pad_id` at
+                the end; or `{"tokens": (rows, prompt), "lengths": (rows,)}`.
+                A prompt without a token starts from `pad_id`, or from 0.
+
+        Returns:
+            The input of `encode`, and (rows,) last tokens, with which the
+            steps start.
+        """
+        pad_id = self.config["pad_id"] or 0
+        tokens, lengths = self._read(inputs)
+        before = ops.maximum(lengths - 1, 0)
+        # One column more, so that there is one even if all prompts are empty.
+        wider = ops.pad(tokens, ((0, 0), (0, 1)), constant_values=pad_id)
+        last = ops.take_along_axis(wider, before[:, None], axis=1)[:, 0]
+        return {"tokens": tokens, "lengths": before}, last
+
+    def encode(self, inputs, max_length: int):
+        """Read prompts, as the state that `step` goes on from.
+
+        Args:
+            inputs: (rows, prompt) ids, ragged or filled up with `pad_id` at
+                the end; or what `prompt` returned.
+            max_length: How many tokens may follow.
+
+        Returns:
+            The state, rows being the first axis of every leaf.
+        """
+        tokens, lengths = self._read(inputs)
+        self.stack.check_room(lengths + max_length)
+        slots = ops.shape(tokens)[1] + max_length
+        return {
+            "position": lengths,
+            "caches": self.stack.prefill(tokens, lengths, slots),
+        }
+
+    def step(self, token, state, index=None):
+        """Go on by one token.
+
+        Args:
+            token: (rows,) ids.
+            state: What `encode` or the last `step` returned.
+            index: Not needed: rows know their own positions.
+
+        Returns:
+            (rows, vocabulary) logits of the next token, and the state.
+        """
+        x, caches, _ = self.stack.step(
+            token, state["caches"], state["position"]
+        )
+        project = self.project
+        logits = project(x) if project else self.embedding(x, reverse=True)
+        return logits, {"position": state["position"] + 1, "caches": caches}
+
+    def _read(self, inputs):
+        return prompts.lengths_of(inputs, self.config["pad_id"])

@@ -1,0 +1,237 @@
+"""The encoder-decoder Transformer."""
+
+import keras
+from keras import ops
+
+from keras_attn.blocks.decoder import DecoderBlock
+from keras_attn.blocks.encoder import EncoderBlock
+from keras_attn.embeddings.token import TokenEmbedding
+from keras_attn.models import from_bart
+from keras_attn.models.preset_model import PresetModel
+from keras_attn.models.stack import Stack
+
+
+@keras.saving.register_keras_serializable(package="keras_attn")
+class Transformer(PresetModel):
+    """Reads a source, and scores the next token at each place of a target.
+
+        memory = encoder(√units · E[source] + place)
+        y      = decoder(√units · E[target] + place, memory)    causal
+        logits = E y
+
+    Args:
+        vocabulary_size: Number of ids, if source and target share one
+            vocabulary and one matrix E.
+        source_vocabulary_size, target_vocabulary_size: If they do not.
+        num_layers, num_heads, units, hidden_dim: Sizes of both stacks;
+            `units` features, `hidden_dim` four times that if not given.
+        num_decoder_layers: If the decoder is not as deep as the encoder.
+        position: "sine", "learned", or None where `attention` brings a
+            modifier such as `Rotary` instead.
+        max_length: Positions, if they are learned.
+        norm, normalization, epsilon, activation, use_bias: Of the blocks.
+        final_norm: Whether each stack ends in a norm; None means only if
+            `norm` is "pre", which needs it.
+        dropout: Fraction dropped while training.
+        attention: Further arguments of every `MultiHeadAttention`.
+        scale_embedding: Whether E is multiplied by √units on the way in.
+        embedding_norm: Whether each stack begins with a norm, as in BART.
+        pad_id: The id that is padding; None if none is.
+
+    Call arguments:
+        inputs: `{"source": (batch, source), "target": (batch, target)}` ids.
+
+    Returns:
+        (batch, target, vocabulary) logits.
+
+    Reference:
+        Vaswani et al. 2017. https://arxiv.org/abs/1706.03762
+    """
+
+    def __init__(
+        self,
+        vocabulary_size: int | None = None,
+        *,
+        source_vocabulary_size: int | None = None,
+        target_vocabulary_size: int | None = None,
+        num_layers: int = 6,
+        num_heads: int = 8,
+        units: int = 512,
+        hidden_dim: int | None = None,
+        num_decoder_layers: int | None = None,
+        position: str | None = "sine",
+        max_length: int = 1024,
+        norm: str = "post",
+        normalization: str = "layer",
+        epsilon: float = 1e-5,
+        activation="relu",
+        use_bias: bool = True,
+        final_norm: bool | None = None,
+        dropout: float = 0.1,
+        attention: dict | None = None,
+        scale_embedding: bool = True,
+        embedding_norm: bool = False,
+        pad_id: int | None = 0,
+        dtype=None,
+        **kwargs,
+    ):
+        block = dict(
+            num_heads=num_heads,
+            norm=norm,
+            normalization=normalization,
+            epsilon=epsilon,
+            activation=activation,
+            use_bias=use_bias,
+            dropout=dropout,
+            attention=attention,
+        )
+        config = dict(
+            vocabulary_size=vocabulary_size,
+            source_vocabulary_size=source_vocabulary_size,
+            target_vocabulary_size=target_vocabulary_size,
+            num_layers=num_layers,
+            units=units,
+            hidden_dim=hidden_dim,
+            num_decoder_layers=num_decoder_layers,
+            position=position,
+            max_length=max_length,
+            final_norm=final_norm,
+            scale_embedding=scale_embedding,
+            embedding_norm=embedding_norm,
+            pad_id=pad_id,
+            **block,
+        )
+        source_embedding, target_embedding = _make_embeddings(
+            vocabulary_size,
+            source_vocabulary_size,
+            target_vocabulary_size,
+            units=units,
+            scale=scale_embedding,
+            pad_id=pad_id,
+            dtype=dtype,
+        )
+
+        def stack(kind, name, depth, embedding):
+            blocks = [
+                kind(
+                    hidden_dim=hidden_dim or 4 * units,
+                    **block,
+                    name=f"block_{number}",
+                    dtype=dtype,
+                )
+                for number in range(depth)
+            ]
+            return Stack(
+                embedding,
+                blocks,
+                position=position,
+                max_length=max_length,
+                first_norm=embedding_norm,
+                last_norm=norm == "pre" if final_norm is None else final_norm,
+                dropout=dropout,
+                name=name,
+                dtype=dtype,
+            )
+
+        encoder = stack(EncoderBlock, "encoder", num_layers, source_embedding)
+        decoder = stack(
+            DecoderBlock,
+            "decoder",
+            num_decoder_layers or num_layers,
+            target_embedding,
+        )
+        source = keras.Input((None,), dtype="int32", name="source")
+        target = keras.Input((None,), dtype="int32", name="target")
+        x = decoder(target, encoder(source))
+        logits = target_embedding(x, reverse=True)
+        inputs = {"source": source, "target": target}
+        super().__init__(inputs, logits, config, dtype=dtype, **kwargs)
+        self.encoder = encoder
+        self.decoder = decoder
+        self.target_embedding = target_embedding
+
+    @classmethod
+    def from_huggingface(cls, folder) -> "Transformer":
+        """Read a BART that Hugging Face's `save_pretrained` wrote.
+
+        Args:
+            folder: Holds `config.json` and the weights (safetensors).
+        """
+        return from_bart.read(cls, folder)
+
+    def encode(self, inputs, max_length: int, *, keep_attention: bool = False):
+        """Read sources, as the state that `step` goes on from.
+
+        Args:
+            inputs: (rows, source) ids, or `{"source": …}`.
+            max_length: How many tokens may follow.
+            keep_attention: Whether the state also holds, in "attention",
+                where each new token looked: (rows, max_length, source),
+                the last block's weights, averaged over its heads.
+
+        Returns:
+            The state, rows being the first axis of every leaf.
+        """
+        source = inputs["source"] if isinstance(inputs, dict) else inputs
+        source = ops.convert_to_tensor(source)
+        self.decoder.check_room(max_length)
+        memory = self.encoder(source)
+        rows, length = ops.shape(source)
+        kept = [block.remember(memory) for block in self.decoder.blocks]
+        mask = self.encoder.compute_mask(source)
+        state = {
+            "position": ops.zeros((rows,), "int32"),
+            "caches": self.decoder.empty_caches(rows, max_length),
+            "memory": {"heads": kept, "mask": mask},
+        }
+        if mask is None:
+            del state["memory"]["mask"]
+        if keep_attention:
+            state["attention"] = ops.zeros((rows, max_length, length))
+        return state
+
+    def step(self, token, state, index=None):
+        """Go on by one token.
+
+        Args:
+            token: (rows,) ids.
+            state: What `encode` or the last `step` returned.
+            index: Not needed: rows know their own positions.
+
+        Returns:
+            (rows, vocabulary) logits of the next token, and the state.
+        """
+        positions, memory = state["position"], state["memory"]
+        x, caches, weights = self.decoder.step(
+            token,
+            state["caches"],
+            positions,
+            memory["heads"],
+            memory.get("mask"),
+        )
+        state = {**state, "position": positions + 1, "caches": caches}
+        if "attention" in state:
+            places = ops.arange(state["attention"].shape[1], dtype="int32")
+            now = (places[None] == positions[:, None])[:, :, None]
+            looked = ops.cast(ops.mean(weights, axis=1), "float32")
+            state["attention"] = ops.where(now, looked, state["attention"])
+        return self.target_embedding(x, reverse=True), state
+
+
+def _make_embeddings(size, source_size, target_size, **options):
+    """One embedding twice, or two."""
+    two = source_size is not None and target_size is not None
+    if (size is None) != two or (source_size is None) != (target_size is None):
+        raise ValueError(
+            "Give `vocabulary_size` for one vocabulary, or both "
+            "`source_vocabulary_size` and `target_vocabulary_size` for two. "
+            f"Received: vocabulary_size={size}, source_vocabulary_size="
+            f"{source_size}, target_vocabulary_size={target_size}"
+        )
+    if not two:
+        embedding = TokenEmbedding(size, name="embedding", **options)
+        return embedding, embedding
+    return (
+        TokenEmbedding(source_size, name="source_embedding", **options),
+        TokenEmbedding(target_size, name="target_embedding", **options),
+    )

@@ -1,0 +1,139 @@
+"""Folders as `save_pretrained` writes them, tiny and with random numbers."""
+
+import json
+
+import numpy as np
+from safetensors.numpy import save_file
+
+UNITS, HIDDEN, LAYERS = 6, 10, 2
+
+
+def _linear(name, rows, columns):
+    return {f"{name}.weight": (rows, columns), f"{name}.bias": (rows,)}
+
+
+def _norm(name, size=UNITS):
+    return {f"{name}.weight": (size,), f"{name}.bias": (size,)}
+
+
+def gpt2():
+    """The settings and the shapes of a GPT-2."""
+    config = {
+        "model_type": "gpt2",
+        "vocab_size": 11,
+        "n_embd": UNITS,
+        "n_layer": LAYERS,
+        "n_head": 2,
+        "n_positions": 9,
+        "n_inner": HIDDEN,
+    }
+    shapes = {"wte.weight": (11, UNITS), "wpe.weight": (9, UNITS)}
+    for number in range(LAYERS):
+        name = f"h.{number}"
+        for part, rows, columns in (
+            ("attn.c_attn", UNITS, 3 * UNITS),
+            ("attn.c_proj", UNITS, UNITS),
+            ("mlp.c_fc", UNITS, HIDDEN),
+            ("mlp.c_proj", HIDDEN, UNITS),
+        ):
+            shapes[f"{name}.{part}.weight"] = (rows, columns)
+            shapes[f"{name}.{part}.bias"] = (columns,)
+        shapes |= _norm(f"{name}.ln_1") | _norm(f"{name}.ln_2")
+    return config, shapes | _norm("ln_f")
+
+
+def bert():
+    """The settings and the shapes of a BERT for pretraining."""
+    config = {
+        "model_type": "bert",
+        "vocab_size": 11,
+        "hidden_size": UNITS,
+        "num_hidden_layers": LAYERS,
+        "num_attention_heads": 3,
+        "intermediate_size": HIDDEN,
+        "max_position_embeddings": 9,
+    }
+    shapes = {
+        "bert.embeddings.word_embeddings.weight": (11, UNITS),
+        "bert.embeddings.position_embeddings.weight": (9, UNITS),
+        "bert.embeddings.token_type_embeddings.weight": (2, UNITS),
+        "cls.predictions.bias": (11,),
+    }
+    shapes |= _norm("bert.embeddings.LayerNorm")
+    shapes |= _linear("bert.pooler.dense", UNITS, UNITS)
+    shapes |= _linear("cls.predictions.transform.dense", UNITS, UNITS)
+    shapes |= _norm("cls.predictions.transform.LayerNorm")
+    shapes |= _linear("cls.seq_relationship", 2, UNITS)
+    for number in range(LAYERS):
+        name = f"bert.encoder.layer.{number}"
+        for part in ("self.query", "self.key", "self.value", "output.dense"):
+            shapes |= _linear(f"{name}.attention.{part}", UNITS, UNITS)
+        shapes |= _norm(f"{name}.attention.output.LayerNorm")
+        shapes |= _linear(f"{name}.intermediate.dense", HIDDEN, UNITS)
+        shapes |= _linear(f"{name}.output.dense", UNITS, HIDDEN)
+        shapes |= _norm(f"{name}.output.LayerNorm")
+    return config, shapes
+
+
+def bart():
+    """The settings and the shapes of a BART."""
+    config = {
+        "model_type": "bart",
+        "vocab_size": 11,
+        "d_model": UNITS,
+        "encoder_layers": LAYERS,
+        "decoder_layers": LAYERS,
+        "encoder_attention_heads": 2,
+        "decoder_attention_heads": 2,
+        "encoder_ffn_dim": HIDDEN,
+        "decoder_ffn_dim": HIDDEN,
+        "max_position_embeddings": 9,
+        "pad_token_id": 1,
+    }
+    shapes = {"model.shared.weight": (11, UNITS)}
+    for stack, looks in (
+        ("encoder", ["self_attn"]),
+        ("decoder", ["self_attn", "encoder_attn"]),
+    ):
+        name = f"model.{stack}"
+        shapes[f"{name}.embed_positions.weight"] = (11, UNITS)
+        shapes |= _norm(f"{name}.layernorm_embedding")
+        for number in range(LAYERS):
+            layer = f"{name}.layers.{number}"
+            for look in looks:
+                for part in ("q_proj", "k_proj", "v_proj", "out_proj"):
+                    shapes |= _linear(f"{layer}.{look}.{part}", UNITS, UNITS)
+                shapes |= _norm(f"{layer}.{look}_layer_norm")
+            shapes |= _linear(f"{layer}.fc1", HIDDEN, UNITS)
+            shapes |= _linear(f"{layer}.fc2", UNITS, HIDDEN)
+            shapes |= _norm(f"{layer}.final_layer_norm")
+    return config, shapes
+
+
+def write(folder, kind, *, settings=(), drop=(), more=(), dtype="float32"):
+    """Write a folder of a kind.
+
+    Args:
+        folder: Where to.
+        kind: A function of this module.
+        settings: What differs in config.json; None drops a field.
+        drop: Endings of the names of tensors that are left out.
+        more: Shapes of other tensors, or of the same ones.
+        dtype: Of the tensors.
+
+    Returns:
+        The tensors by name, as float32.
+    """
+    rng = np.random.default_rng(5)
+    config, shapes = kind()
+    config |= dict(settings)
+    config = {key: value for key, value in config.items() if value is not None}
+    folder.mkdir(exist_ok=True)
+    (folder / "config.json").write_text(json.dumps(config))
+    tensors = {
+        name: rng.normal(size=shape).astype(dtype)
+        for name, shape in (shapes | dict(more)).items()
+        if not name.endswith(tuple(drop))
+    }
+    save_file(tensors, folder / "model.safetensors")
+    return {name: x.astype("float32") for name, x in tensors.items()}

@@ -1,0 +1,53 @@
+"""Hugging Face's models, tiny, random and quiet."""
+
+import warnings
+
+import numpy as np
+
+
+def transformers():
+    """The library, without its progress bars and advice."""
+    with warnings.catch_warnings():
+        # torch and transformers warn of each other's deprecated parts.
+        warnings.simplefilter("ignore")
+        import transformers
+
+    transformers.utils.logging.set_verbosity_error()
+    transformers.utils.logging.disable_progress_bar()
+    return transformers
+
+
+def make(name, config, folder, **saving):
+    """Make a model with random weights, biases included, and save it.
+
+    Args:
+        name: Of the class, such as "GPT2LMHeadModel".
+        config: Its settings.
+        folder: Where `save_pretrained` writes.
+        **saving: For `save_pretrained`.
+
+    Returns:
+        The model, ready to be asked.
+    """
+    import torch
+
+    model = getattr(transformers(), name)(config).eval()
+    draws = torch.Generator().manual_seed(3)
+    with torch.no_grad():
+        for weight in model.parameters():
+            noise = torch.randn(weight.shape, generator=draws)
+            weight.add_(0.3 * noise)
+    model.save_pretrained(folder, **saving)
+    return model
+
+
+def ask(model, **inputs):
+    """Call a model of torch with arrays, and get arrays."""
+    import torch
+
+    inputs = {name: torch.tensor(np.asarray(x)) for name, x in inputs.items()}
+    with torch.no_grad():
+        outputs = model(**inputs)
+    return {
+        name: x.numpy() for name, x in outputs.items() if hasattr(x, "numpy")
+    }

@@ -1,0 +1,117 @@
+import inspect
+import json
+
+import keras
+import numpy as np
+import pytest
+
+from keras_attn.models.bert import BERT
+from keras_attn.models.gpt import GPT
+from keras_attn.models.preset_model import PresetModel
+from keras_attn.models.transformer import Transformer
+from keras_attn.modifiers import QKNorm
+from keras_attn.modifiers import RelativeBias
+from tests.models.stepping import set_random
+
+SIZES = {"num_layers": 2, "num_heads": 2, "units": 4, "hidden_dim": 5}
+MODELS = {
+    "gpt": (GPT, {"vocabulary_size": 7}),
+    "bert": (BERT, {"vocabulary_size": 7, "head": "regression"}),
+    "transformer": (Transformer, {"vocabulary_size": 7}),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_the_config_is_the_constructor(name):
+    cls, arguments = MODELS[name]
+    model = cls(**arguments, **SIZES, dropout=0.25, name="some", max_length=9)
+    config = model.get_config()
+    expected = inspect.signature(cls).parameters.keys() - {"kwargs"}
+    assert config.keys() == expected | {"name"}
+    assert config["dropout"] == 0.25
+    assert config["name"] == "some"
+    json.dumps(config)
+    assert cls.from_config(config).get_config() == config
+    assert isinstance(model, PresetModel)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"activation": keras.activations.silu},
+        {"attention": {"kernel_initializer": keras.initializers.Ones()}},
+        {"attention": {"modifiers": ["rotary", QKNorm()], "num_kv_heads": 1}},
+    ],
+    ids=["function", "initializer", "modifiers"],
+)
+def test_objects_in_the_config_become_json(given):
+    model = GPT(7, **SIZES, **given)
+    config = model.get_config()
+    json.dumps(config)
+    twin = GPT.from_config(config)
+    assert twin.get_config() == config
+    twin.set_weights(model.get_weights())
+    tokens = np.array([[1, 2, 3]])
+    np.testing.assert_array_equal(twin(tokens), model(tokens))
+
+
+def test_each_block_has_modifiers_of_its_own_before_and_after_saving(
+    rng, tmp_path
+):
+    attention = {"modifiers": [RelativeBias(), QKNorm()]}
+    model = GPT(7, **SIZES, position=None, attention=attention)
+    plain = GPT(7, **SIZES, position=None)
+    assert len(model.weights) > len(plain.weights) + len(SIZES) // 2
+    set_random(model, rng)
+    tokens = rng.integers(1, 7, size=(2, 6))
+    for name in ("once.keras", "twice.keras"):
+        model.save(tmp_path / name)
+        loaded = keras.saving.load_model(tmp_path / name)
+        assert len(loaded.weights) == len(model.weights)
+        assert loaded.get_config() == model.get_config()
+        np.testing.assert_array_equal(loaded(tokens), model(tokens))
+        model = loaded
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_policy_reaches_every_layer_and_is_saved(name):
+    cls, arguments = MODELS[name]
+    model = cls(**arguments, **SIZES, dtype="mixed_bfloat16")
+    assert model.dtype_policy.name == "mixed_bfloat16"
+    layers = [
+        layer
+        for layer in model._flatten_layers()
+        if not isinstance(layer, keras.layers.InputLayer)
+    ]
+    assert {layer.compute_dtype for layer in layers} == {"bfloat16"}
+    assert {weight.dtype for weight in model.weights} == {"float32"}
+    twin = cls.from_config(model.get_config())
+    assert twin.dtype_policy.name == "mixed_bfloat16"
+
+
+def test_the_policy_is_the_one_that_was_set_when_the_model_was_made():
+    keras.config.set_dtype_policy("mixed_float16")
+    try:
+        model = GPT(7, **SIZES)
+    finally:
+        keras.config.set_dtype_policy("float32")
+    twin = GPT.from_config(model.get_config())
+    assert twin(np.array([[1, 2]])).dtype == "float16"
+    # Keras scales the loss by what the model's own policy says.
+    model.compile("sgd", "mse")
+    assert isinstance(model.optimizer, keras.optimizers.LossScaleOptimizer)
+
+
+def test_a_preset_takes_overrides():
+    model = Transformer.from_preset(
+        "base", **SIZES, source_vocabulary_size=7, target_vocabulary_size=8
+    )
+    config = model.get_config()
+    assert config["units"] == 4
+    assert config["vocabulary_size"] is None
+    assert config["target_vocabulary_size"] == 8
+
+
+def test_a_wrong_preset_gets_the_right_ones():
+    with pytest.raises(ValueError, match=r"GPT .*'gpt2-xl'.*'gpt3'"):
+        GPT.from_preset("gpt3")

@@ -1,0 +1,92 @@
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from keras_attn.blocks.decoder import DecoderBlock
+from keras_attn.embeddings.token import TokenEmbedding
+from keras_attn.models.stack import Stack
+
+TOKENS = np.array([[1, 2, 3], [4, 5, 0]])
+
+
+def make(num_layers=2, dtype=None, **options):
+    options = {
+        "position": "learned",
+        "max_length": 6,
+        "first_norm": False,
+        "last_norm": False,
+        "dropout": 0.0,
+        **options,
+    }
+    blocks = [
+        DecoderBlock(2, 5, epsilon=0.25, dtype=dtype) for _ in range(num_layers)
+    ]
+    embedding = TokenEmbedding(7, 4, dtype=dtype)
+    return Stack(embedding, blocks, dtype=dtype, **options)
+
+
+@pytest.mark.parametrize("position", ["learned", "sine", None])
+@pytest.mark.parametrize("norms", [(True, False), (False, True)])
+def test_is_the_chain_of_its_parts(position, norms):
+    stack = make(position=position, first_norm=norms[0], last_norm=norms[1])
+    output = stack(TOKENS)
+    x = stack.embedding(TOKENS)
+    if position is not None:
+        x = stack.place(x)
+    if norms[0]:
+        x = stack.first_norm(x)
+    for block in stack.blocks:
+        x = block(x, mask=TOKENS != 0)
+    if norms[1]:
+        x = stack.last_norm(x)
+    np.testing.assert_allclose(output, x, rtol=1e-6)
+    np.testing.assert_array_equal(output._keras_mask, TOKENS != 0)
+
+
+def test_norms_are_those_of_the_blocks():
+    stack = make(first_norm=True, last_norm=True)
+    assert stack.first_norm.epsilon == stack.last_norm.epsilon == 0.25
+
+
+def test_what_is_added_comes_before_the_norm():
+    stack = make(first_norm=True)
+    added = np.ones((2, 3, 4), "float32")
+    plain, moved = stack(TOKENS), stack(TOKENS, added=5 * added)
+    # A norm does not see what all features have in common.
+    np.testing.assert_allclose(plain, moved, atol=1e-4)
+    other = make()
+    assert abs(other(TOKENS) - other(TOKENS, added=5 * added)).numpy().max() > 1
+
+
+def test_says_its_output_without_running_a_block():
+    stack = make(dtype="mixed_bfloat16")
+    output = stack(keras.Input((None,), dtype="int32"))
+    assert tuple(output.shape) == (None, None, 4)
+    assert output.dtype == stack(TOKENS).dtype == "bfloat16"
+    assert output._keras_mask is not None
+
+
+def test_drops_while_training():
+    stack = make(dropout=0.5)
+    assert np.any(stack(TOKENS, training=True) != stack(TOKENS))
+
+
+def test_room_is_checked_against_the_positions_learned():
+    stack = make(max_length=6)
+    stack.check_room(6)
+    stack.check_room(tf.constant([2, 6]))
+    with pytest.raises(ValueError, match=r"learned 6 positions.*Received: 7"):
+        stack.check_room(7)
+    with pytest.raises(
+        tf.errors.InvalidArgumentError, match="learned 6 positions"
+    ):
+        stack.check_room(tf.constant([2, 7]))
+    make(position="sine").check_room(7)
+
+
+def test_a_wrong_position_or_depth_is_refused():
+    with pytest.raises(ValueError, match=r"`position`.*'sinus'"):
+        make(position="sinus")
+    with pytest.raises(ValueError, match="`num_layers` must be at least 1"):
+        make(num_layers=0)

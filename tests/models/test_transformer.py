@@ -1,0 +1,230 @@
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from keras_attn.models.transformer import Transformer
+from keras_attn.training import MaskedCrossentropy
+from tests.models.stepping import ops_of
+from tests.models.stepping import set_random
+from tests.models.stepping import step_through
+
+SIZES = {"num_layers": 2, "num_heads": 4, "units": 8, "hidden_dim": 5}
+KINDS = {
+    "plain": {},
+    "pre_learned_deeper": {
+        "norm": "pre",
+        "position": "learned",
+        "num_decoder_layers": 3,
+        "embedding_norm": True,
+        "scale_embedding": False,
+    },
+    "grouped_rotary": {
+        "position": None,
+        "attention": {"num_kv_heads": 2, "modifiers": ["rotary"]},
+    },
+    "window": {"attention": {"sliding_window": 3}},
+    "alibi": {"position": None, "attention": {"modifiers": ["alibi"]}},
+    "final_norm": {"final_norm": True, "normalization": "rms"},
+}
+SOURCE, TARGET = 7, 6
+
+
+def make(rng, **options):
+    if "source_vocabulary_size" not in options:
+        options["vocabulary_size"] = 11
+    model = Transformer(**{**SIZES, "max_length": 16, "dropout": 0, **options})
+    set_random(model, rng)
+    return model
+
+
+@pytest.fixture
+def batch(rng):
+    source = rng.integers(1, 11, size=(3, SOURCE))
+    source[1, 4:] = 0
+    return {"source": source, "target": rng.integers(1, 11, size=(3, TARGET))}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_steps_equal_the_forward_pass(kind, batch, rng):
+    model = make(rng, **KINDS[kind])
+    full = model(batch)
+    assert full.shape == (3, TARGET, 11)
+    for inputs in (batch["source"], {"source": batch["source"]}):
+        state = model.encode(inputs, TARGET)
+        logits, state = step_through(model, state, batch["target"])
+        np.testing.assert_allclose(logits, full, rtol=1e-5, atol=1e-5)
+        np.testing.assert_array_equal(state["position"], [TARGET] * 3)
+    assert {leaf.shape[0] for leaf in keras.tree.flatten(state)} == {3}
+
+
+def test_steps_leave_the_memory_as_it_is(batch, rng):
+    model = make(rng)
+    state = model.encode(batch, TARGET)
+    memory = state["memory"]
+    _, state = step_through(model, state, batch["target"])
+    assert state["memory"] is memory
+
+
+def test_kept_attention_says_where_each_token_looked(batch, rng):
+    model = make(rng)
+    plain = model.encode(batch, TARGET + 2)
+    state = model.encode(batch, TARGET + 2, keep_attention=True)
+    assert "attention" not in plain
+    assert state["attention"].shape == (3, TARGET + 2, SOURCE)
+    assert not np.any(state["attention"])
+    logits, state = step_through(model, state, batch["target"])
+    np.testing.assert_allclose(logits, model(batch), rtol=1e-5, atol=1e-5)
+
+    decoder, x = model.decoder, model.decoder.embedding(batch["target"])
+    x = decoder.place(x)
+    given = {"memory": model.encoder(batch["source"])}
+    given["memory_mask"] = batch["source"] != 0
+    x = decoder.blocks[0](x, **given)
+    _, _, weights = decoder.blocks[1](x, **given, return_attention_scores=True)
+    np.testing.assert_allclose(
+        state["attention"][:, :TARGET],
+        keras.ops.mean(weights, axis=1),
+        rtol=1e-5,
+        atol=1e-6,
+    )
+    assert not np.any(state["attention"][:, TARGET:])
+    assert not np.any(state["attention"][1, :, 4:])
+
+
+@pytest.mark.parametrize("kind", ["window", "grouped_rotary"])
+def test_any_batch_and_length_in_one_graph_that_servers_accept(
+    kind, batch, rng
+):
+    model = make(rng, **KINDS[kind])
+
+    def two_steps(source):
+        state = model.encode(source, 2, keep_attention=True)
+        token = source[:, 0]
+        first, state = model.step(token, state, 0)
+        second, state = model.step(token, state, 1)
+        return first, second, state["attention"]
+
+    spec = tf.TensorSpec((None, None), tf.int32)
+    graph = tf.function(two_steps).get_concrete_function(spec)
+    assert not [op for op in ops_of(graph) if op.startswith("Xla")]
+    compiled = tf.function(two_steps, jit_compile=True)
+    for shape, run in (((3, 7), graph), ((2, 4), graph), ((2, 4), compiled)):
+        source = tf.constant(batch["source"][: shape[0], : shape[1]], tf.int32)
+        for one, two in zip(run(source), two_steps(source), strict=True):
+            np.testing.assert_allclose(one, two, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_padding_changes_nothing_at_real_positions(kind, batch, rng):
+    model = make(rng, **KINDS[kind])
+    padded = {
+        "source": np.pad(batch["source"], ((0, 0), (0, 3))),
+        "target": np.pad(batch["target"], ((0, 0), (0, 2))),
+    }
+    logits = model(padded)
+    np.testing.assert_array_equal(logits._keras_mask, padded["target"] != 0)
+    np.testing.assert_allclose(
+        logits[:, :TARGET], model(batch), rtol=1e-5, atol=1e-5
+    )
+    alone = {"source": batch["source"][1:2, :4], "target": batch["target"][1:2]}
+    np.testing.assert_allclose(
+        logits[1:2, :TARGET], model(alone), rtol=1e-5, atol=1e-5
+    )
+
+
+def test_another_pad_id_or_none(batch, rng):
+    batch = {name: np.where(ids == 10, 9, ids) for name, ids in batch.items()}
+    ten = {name: np.where(ids == 0, 10, ids) for name, ids in batch.items()}
+    zero, other, none = (make(rng, pad_id=pad_id) for pad_id in (0, 10, None))
+    for model in (other, none):
+        model.set_weights(zero.get_weights())
+    np.testing.assert_array_equal(other(ten)._keras_mask, ten["target"] != 10)
+    np.testing.assert_allclose(other(ten), zero(batch), rtol=1e-5, atol=1e-5)
+    assert np.any(abs(none(batch) - zero(batch))[1] > 1e-3)
+    assert "mask" not in none.encode(batch, 2)["memory"]
+
+
+def test_later_tokens_change_nothing_earlier(batch, rng):
+    model = make(rng)
+    changed = {**batch, "target": batch["target"].copy()}
+    changed["target"][:, 3:] = 1 + changed["target"][:, 3:] % 10
+    before, after = model(batch), model(changed)
+    np.testing.assert_allclose(before[:, :3], after[:, :3], atol=1e-6)
+    assert np.all(np.any(before[:, 3:] != after[:, 3:], axis=-1))
+
+
+def test_one_vocabulary_is_one_matrix_and_two_are_two(batch):
+    shared = Transformer(11, **SIZES)
+    assert sum(w.path.endswith("embeddings") for w in shared.weights) == 1
+    two = Transformer(
+        source_vocabulary_size=12, target_vocabulary_size=13, **SIZES
+    )
+    shapes = {
+        tuple(weight.shape)
+        for weight in two.weights
+        if weight.path.endswith("embeddings")
+    }
+    assert shapes == {(12, 8), (13, 8)}
+    assert two(batch).shape == (3, TARGET, 13)
+    state = two.encode(batch, TARGET)
+    logits, _ = step_through(two, state, batch["target"])
+    np.testing.assert_allclose(logits, two(batch), rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "sizes",
+    [
+        {},
+        {"source_vocabulary_size": 5},
+        {"target_vocabulary_size": 5},
+        {"vocabulary_size": 5, "target_vocabulary_size": 5},
+        {
+            "vocabulary_size": 5,
+            "source_vocabulary_size": 5,
+            "target_vocabulary_size": 5,
+        },
+    ],
+    ids=["none", "source", "target", "one_too_many", "all"],
+)
+def test_vocabularies_that_do_not_go_together_are_refused(sizes):
+    with pytest.raises(ValueError, match="Give `vocabulary_size` for one"):
+        Transformer(**sizes, **SIZES)
+
+
+def test_too_many_tokens_for_the_positions_learned_are_refused(batch, rng):
+    model = make(rng, position="learned", max_length=9)
+    model.encode(batch, 9)
+    with pytest.raises(ValueError, match=r"learned 9 positions.*Received: 10"):
+        model.encode(batch, 10)
+
+
+def test_learns_from_a_batch(batch):
+    model = Transformer(11, **SIZES)
+    model.compile(
+        keras.optimizers.Adam(0.01), MaskedCrossentropy(), jit_compile=False
+    )
+    history = model.fit(batch, batch["target"], epochs=8, verbose=0).history
+    assert history["loss"][-1] < history["loss"][0] - 0.2
+
+
+def test_half_precision_is_close(batch, rng):
+    model = make(rng)
+    half = make(rng, dtype="mixed_float16")
+    half.set_weights(model.get_weights())
+    assert half(batch).dtype == "float16"
+    np.testing.assert_allclose(
+        tf.cast(half(batch), "float32"), model(batch), atol=0.1
+    )
+    state = half.encode(batch, TARGET, keep_attention=True)
+    logits, _ = step_through(half, state, batch["target"])
+    np.testing.assert_allclose(logits.astype("float32"), model(batch), atol=0.1)
+
+
+@pytest.mark.parametrize("kind", ["pre_learned_deeper", "grouped_rotary"])
+def test_is_saved_with_its_modifiers(kind, batch, rng, tmp_path):
+    model = make(rng, **KINDS[kind])
+    model.save(tmp_path / "transformer.keras")
+    loaded = keras.saving.load_model(tmp_path / "transformer.keras")
+    np.testing.assert_array_equal(loaded(batch), model(batch))
+    assert loaded.get_config() == model.get_config()
