@@ -64,7 +64,7 @@ clean: ## Remove .venv and build/
 
 .venv/test: .venv/demo
 	@echo "Installing the tools for testing"
-	@$(INSTALL) -e ".[plot,data,dev]"
+	@$(INSTALL) -e ".[plot,data,pretrained,dev]"
 	@touch $@
 
 .venv/peers: .venv/test

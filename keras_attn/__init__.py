@@ -5,6 +5,8 @@
     keras_attn.layers     layers that look: DotAttention to MultiHeadAttention
     keras_attn.modifiers  what changes how they score: Rotary, ALiBi, ...
     keras_attn.ops        the function under them all: attention
+    keras_attn.models     whole networks: Transformer, GPT, BERT
+    keras_attn.decoding   from a step to a text: greedy, sample, beam
     keras_attn.text       strings to ids and back: WordPieceTokenizer, ...
     keras_attn.data       files, TFDS or built-in data to fixed-shape batches
     keras_attn.training   losses, metrics, schedules; does a step fit a TPU?
@@ -13,15 +15,20 @@
 The house: data flows from left to right, and a room imports only rooms to
 its left.
 
-    ops ──┬── modifiers ── attention ── (layers: the door)
+    ops ──┬── embeddings ──────────────┬── blocks ── models
+          ├── modifiers ── attention ──┘
+          ├── decoding
           └── training
     text ──── data
+    layers, the door to embeddings, attention and blocks
     plot, which no other room imports
 """
 
 from keras_attn import backend as backend
 from keras_attn import data as data
+from keras_attn import decoding as decoding
 from keras_attn import layers as layers
+from keras_attn import models as models
 from keras_attn import modifiers as modifiers
 from keras_attn import ops as ops
 from keras_attn import plot as plot

@@ -55,6 +55,17 @@ SCRIPTS = sorted(
 )
 COMMANDS = ["README.md", "CONTRIBUTING.md", ".ci/run"]
 
+DOCUMENTED = (
+    "layers",
+    "modifiers",
+    "ops",
+    "plot",
+    "text",
+    "training",
+    "decoding",
+    "models",
+)
+
 # What a docstring need not have, and why.
 NO_EQUATION = {
     "modifiers.get": "it finds a modifier by name",
@@ -166,7 +177,7 @@ def missing_targets(text, makefile):
 
 def public_names():
     """Yield every public name and what it stands for."""
-    for room in ("layers", "modifiers", "ops", "plot", "text", "training"):
+    for room in DOCUMENTED:
         for name, thing in vars(getattr(keras_attn, room)).items():
             hidden = name.startswith("_") or isinstance(thing, types.ModuleType)
             if not hidden:
