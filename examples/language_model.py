@@ -122,7 +122,7 @@ def main(config):
     model = build_model(config, tokenizer)
     print(f"{len(document):,} characters, {len(characters)} of them different")
     print(f"{model.count_params():,} parameters")
-    model.fit(train.repeat(), steps_per_epoch=config.steps, epochs=1)
+    model.fit(train.repeat(), steps_per_epoch=config.steps, shuffle=False)
     loss, perplexity = model.evaluate(held_out, verbose=0)
     print(f"Held out: {loss:.3f} nats for each character")
     print(f"Perplexity {perplexity:.2f} of {len(characters)}")

@@ -91,7 +91,11 @@ def pretrain(config, examples, tokenizer):
         metrics=[training.MaskedAccuracy()],
         jit_compile=False,
     )
-    model.fit(masked.repeat(), steps_per_epoch=config.pretraining_steps)
+    model.fit(
+        masked.repeat(),
+        steps_per_epoch=config.pretraining_steps,
+        shuffle=False,
+    )
     return model
 
 
@@ -109,7 +113,11 @@ def fine_tune(config, model, examples, tokenizer):
         jit_compile=False,
     )
     train = batches(config, labelled, shuffle=config.num_labelled)
-    classifier.fit(train.repeat(), steps_per_epoch=config.fine_tuning_steps)
+    classifier.fit(
+        train.repeat(),
+        steps_per_epoch=config.fine_tuning_steps,
+        shuffle=False,
+    )
     return classifier
 
 

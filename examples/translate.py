@@ -127,7 +127,7 @@ def main(config):
     )
     model = build_model(config, source, target)
     print(f"{model.count_params():,} parameters")
-    model.fit(batches.repeat(), steps_per_epoch=config.steps, epochs=1)
+    model.fit(batches.repeat(), steps_per_epoch=config.steps, shuffle=False)
 
     held_out = data.load(config.data, split="test").take(config.num_held_out)
     rows = list(held_out.as_numpy_iterator())

@@ -17,6 +17,8 @@ SHRUNK = language_model.Config(
 
 
 @pytest.mark.slow
+# Keras warns at the end of every dataset whose size it cannot know.
+@pytest.mark.filterwarnings("ignore:Your input ran out of data")
 def test_learns_more_than_how_common_each_character_is(capsys):
     document = language_model.read_text(SHRUNK)
     counts = collections.Counter(document)
