@@ -68,9 +68,9 @@ def peak_memory(side: str, case: Case) -> dict[str, float]:
     step = SIDES[side](case)
     gc.collect()
     pathlib.Path("/proc/self/clear_refs").write_text("5")  # peak := now
-    before = _megabytes("VmRSS")
+    before = megabytes("VmRSS")
     step()
-    peak = _megabytes("VmHWM")
+    peak = megabytes("VmHWM")
     return {"extra_megabytes": peak - before, "process_megabytes": peak}
 
 
@@ -96,7 +96,8 @@ def in_a_fresh_copy(function, *args):
     return result
 
 
-def _megabytes(field):
+def megabytes(field: str) -> float:
+    """A size that Linux tells of this process, such as its peak."""
     text = pathlib.Path("/proc/self/status").read_text()
     return int(re.search(rf"{field}:\s+(\d+) kB", text)[1]) * 1024 / 1e6
 

@@ -51,7 +51,7 @@ def masked_language_model():
 
 
 def language_model():
-    """Names of emoji in packed windows."""
+    """Names of emoji in packed windows, which are kept once they are made."""
     texts = data.emoji_phrases().map(lambda x: {"text": x["source"]})
     tokenizer = text.ByteTokenizer()
     examples = data.language_model(
@@ -61,7 +61,8 @@ def language_model():
     logits = keras.layers.Dense(tokenizer.vocabulary_size)(
         _encode(tokens, tokenizer)
     )
-    return data.batches(examples, BATCH), keras.Model(tokens, logits)
+    batches = data.batches(examples, BATCH, cache=True, shuffle=1_000)
+    return batches, keras.Model(tokens, logits)
 
 
 def image_classification():
