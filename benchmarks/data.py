@@ -1,6 +1,6 @@
 """Measure tokenizers beside their peers, and pipelines beside training steps.
 
-    python -m benchmarks.data                    # about 10 minutes
+    python -m benchmarks.data                    # about 5 minutes
     python -m benchmarks.data --text sentences.txt --save
 
 Text is Python's own documentation unless a file is named; the first half of
@@ -10,6 +10,7 @@ its lines is for learning vocabularies, the second is read.
 import argparse
 import datetime
 import importlib.metadata
+import os
 import pathlib
 
 from benchmarks import pipelines
@@ -83,8 +84,8 @@ def main():
     report = [
         f"# Text and data, {datetime.date.today()}",
         "",
-        f"2 cores; {', '.join(versions)}. Sides took turns in one process; "
-        "the best of several turns counts. Vocabularies of "
+        f"{os.cpu_count()} cores; {', '.join(versions)}. Sides took turns in "
+        "one process; the best of several turns counts. Vocabularies of "
         f"{args.vocabulary_size:,} tokens; {args.batch_size} lines at once; "
         f"batches of {pipelines.BATCH} examples.",
         "",

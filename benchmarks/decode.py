@@ -1,6 +1,6 @@
 """Measure decoding beside KerasHub's GPT-2 and Hugging Face transformers.
 
-    python -m benchmarks.decode                 # about 30 minutes
+    python -m benchmarks.decode
     python -m benchmarks.decode --shapes small --batches 1 8 --save
 
 Random weights, prompts of 32 tokens, 64 new ones, no row ends early: tokens

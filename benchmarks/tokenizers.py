@@ -1,8 +1,5 @@
 """Our tokenizers and those of tensorflow-text and KerasHub, side by side."""
 
-import os
-import tempfile
-
 import tensorflow as tf
 
 from benchmarks.measure import time_steps
@@ -66,12 +63,7 @@ def _byte_pair(learn_from, size):
 
     vocabulary, merges = text.learn_vocabulary(learn_from, size, kind="bpe")
     ids = {token: number for number, token in enumerate(vocabulary)}
-    # KerasHub takes merges from a file only if they are many.
-    with tempfile.TemporaryDirectory() as folder:
-        path = os.path.join(folder, "merges.txt")
-        with open(path, "w", encoding="utf-8") as file:
-            file.write("#version: 0.2\n" + "\n".join(merges) + "\n")
-        theirs = keras_hub.tokenizers.BytePairTokenizer(ids, path)
+    theirs = keras_hub.tokenizers.BytePairTokenizer(ids, merges)
     return {
         "BPE, ours": text.BytePairTokenizer(vocabulary, merges),
         "BPE, KerasHub": theirs,

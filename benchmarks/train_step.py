@@ -1,6 +1,6 @@
 """Measure whole training steps beside KerasHub's layers and torch.
 
-    python -m benchmarks.train_step             # about 20 minutes
+    python -m benchmarks.train_step
     python -m benchmarks.train_step --length 128 --rounds 1
 
 A step is forward, loss, backward and Adam, on random ids: an encoder-decoder
