@@ -39,7 +39,8 @@ def two_kinds(monkeypatch):
 
 
 def model(name):
-    return keras.Sequential([keras.Input((2,))], name=name)
+    layers = [keras.Input((2,)), keras.layers.Dense(3)]
+    return keras.Sequential(layers, name=name)
 
 
 def test_the_first_task_that_accepts_is_made_with_what_was_given():
