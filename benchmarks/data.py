@@ -86,7 +86,8 @@ def main():
         "",
         f"{os.cpu_count()} cores; {', '.join(versions)}. Sides took turns in "
         "one process; the best of several turns counts. Vocabularies of "
-        f"{args.vocabulary_size:,} tokens; {args.batch_size} lines at once; "
+        f"{args.vocabulary_size:,} tokens; {args.batch_size} lines at once, "
+        "mapped one by one or in parallel, whichever is faster; "
         f"batches of {pipelines.BATCH} examples.",
         "",
     ]

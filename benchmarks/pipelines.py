@@ -15,7 +15,7 @@ WIDTH = 128
 
 
 def translation():
-    """Phrases of the built-in grammar, in buckets of two lengths."""
+    """Phrases of the built-in grammar, in buckets of two lengths, kept."""
     pairs = data.phrases()
     tokenizers = [
         _learn(pairs.map(lambda example, name=name: example[name]))
@@ -23,7 +23,11 @@ def translation():
     ]
     examples = data.translation(pairs, *tokenizers)
     batches = data.batches(
-        examples, BATCH, lengths=(LENGTH // 2, LENGTH), shuffle=1_000
+        examples,
+        BATCH,
+        lengths=(LENGTH // 2, LENGTH),
+        cache=True,
+        shuffle=1_000,
     )
     source, target = (_tokens(name) for name in ("source", "target"))
     memory = _encode(source, tokenizers[0])
@@ -80,11 +84,13 @@ def image_classification():
 
 
 def captioning():
-    """Digit scenes and what is said of them."""
+    """Digit scenes and what is said of them, kept once they are read."""
     scenes = data.digit_scenes()
     tokenizer = _learn(scenes.map(lambda example: example["caption"]))
     examples = data.captioning(scenes, tokenizer, size=32, channels=1)
-    batches = data.batches(examples, BATCH, lengths=LENGTH // 2, shuffle=1_000)
+    batches = data.batches(
+        examples, BATCH, lengths=LENGTH // 2, cache=True, shuffle=1_000
+    )
     image = keras.Input((32, 32, 1), name="image")
     target = _tokens("target")
     patches = keras.layers.Conv2D(WIDTH, 4, strides=4)(image)

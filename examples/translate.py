@@ -122,6 +122,7 @@ def main(config):
         config.batch_size,
         lengths=config.length,
         too_long="drop",
+        cache=True,
         shuffle=10_000,
         seed=config.seed,
     )
