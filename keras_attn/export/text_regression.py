@@ -1,0 +1,32 @@
+"""A model that gives texts a number, as a servable."""
+
+import tensorflow as tf
+
+from keras_attn.export.text_task import TextTask
+
+
+class TextRegression(TextTask):
+    """The number that goes with a text, or with a pair of texts.
+
+    The verbs are `regress` (text), `regress_pairs` (text, second) and `embed`
+    (text). `regress` answers `value`, (batch,) floats, `valid` and
+    `truncated`.
+
+    Args:
+        model: A `BERT` with the head "regression".
+        tokenizer: The tokenizer that it was trained with.
+        max_length: The most tokens that are read; all positions if None.
+    """
+
+    HEADS = ("regression",)
+
+    def signatures(self):
+        return [
+            self.verb("regress", self._regress),
+            self.verb("regress_pairs", self._regress, pairs=True),
+            self.verb("embed", self.embed),
+        ]
+
+    def _regress(self, inputs):
+        values = self.model(inputs, training=False)  # (batch, 1)
+        return {"value": tf.cast(values[:, 0], tf.float32)}
