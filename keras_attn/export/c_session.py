@@ -58,7 +58,7 @@ _INTERFACE = {
     "p": ("TF_NewStatus", "TF_NewGraph", "TF_NewSessionOptions"),
     "-p": (
         *("TF_DeleteStatus", "TF_DeleteGraph", "TF_DeleteSessionOptions"),
-        *("TF_DeleteTensor", "TF_StringInit", "TF_StringDealloc"),
+        *("TF_DeleteTensor", "TF_StringInit"),
     ),
     "-pp": ("TF_CloseSession", "TF_DeleteSession"),
     "ip": (
@@ -226,19 +226,17 @@ class Session:
             strings * STRING_SIZE if strings else array.nbytes,
         )
         data = self._library.TF_TensorData(tensor)
-        places = [data + n * STRING_SIZE for n in range(strings)]
-        if not strings:
+        if strings:
+            for number, text in enumerate(array.flat):
+                place = data + number * STRING_SIZE
+                self._library.TF_StringInit(place)
+                self._library.TF_StringCopy(place, text, len(text))
+        else:
             ctypes.memmove(data, array.ctypes.data, array.nbytes)
-        for place, text in zip(places, array.flat, strict=False):
-            self._library.TF_StringInit(place)
-            self._library.TF_StringCopy(place, text, len(text))
         try:
             yield tensor
         finally:
-            # A tensor of this origin does not free its long strings.
-            for place in places:
-                self._library.TF_StringDealloc(place)
-            self._library.TF_DeleteTensor(tensor)
+            self._library.TF_DeleteTensor(tensor)  # and its strings
 
     def _to_array(self, tensor):
         library = self._library
