@@ -81,18 +81,20 @@ class TextTask(Task):
             `{"mean"}`, the mean of the last layer over all tokens, and, where
             the model has one, `{"pooled"}`: float32 (batch, units) each.
         """
-        model, tokens = self.model, inputs["tokens"]
-        sequence = model.encoder(
-            tokens, added=model.segment_embedding(inputs["segments"])
-        )
-        sequence = tf.cast(sequence, tf.float32)
-        real = tf.cast(tokens != self.pairs.tokenizer.pad_id, tf.float32)
-        total = tf.einsum("blu,bl->bu", sequence, real)
+        sequence = self.sequence(inputs)
+        pad_id = self.pairs.tokenizer.pad_id
+        real = tf.cast(inputs["tokens"] != pad_id, tf.float32)
+        total = tf.einsum("blu,bl->bu", tf.cast(sequence, tf.float32), real)
         outputs = {"mean": total / tf.reduce_sum(real, axis=1, keepdims=True)}
-        if model.pooler is not None:
-            pooled = model.pooler(sequence[:, 0])
+        if self.model.pooler is not None:
+            pooled = self.model.pooler(sequence[:, 0])
             outputs["pooled"] = tf.cast(pooled, tf.float32)
         return outputs
+
+    def sequence(self, inputs: Mapping):
+        """What the last layer makes of rows: (batch, length, units)."""
+        added = self.model.segment_embedding(inputs["segments"])
+        return self.model.encoder(inputs["tokens"], added=added)
 
     def examples(self, *fields: str) -> tuple:
         """Requests of one row, and of several, some of them hard to read."""

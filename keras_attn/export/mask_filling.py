@@ -1,0 +1,98 @@
+"""A masked language model that fills the holes of texts, as a servable."""
+
+import numpy as np
+import tensorflow as tf
+
+from keras_attn.export import example_texts
+from keras_attn.export.answers import blank_invalid
+from keras_attn.export.holes import Holes
+from keras_attn.export.signature import Signature
+from keras_attn.export.text_task import TextTask
+from keras_attn.export.text_task import text_specs
+from keras_attn.models.bert import BERT
+from keras_attn.text.tokenizer import Tokenizer
+
+
+class MaskFilling(TextTask):
+    """The likeliest tokens where a text says [MASK].
+
+        score = softmax(logits at the hole)
+
+    The verbs are `fill` and `embed` (text). `fill` answers `text`, with every
+    hole filled by its likeliest token and all else as it came; `holes`,
+    (batch,) numbers of holes; for the first holes of a row `tokens` and
+    `scores`, (batch, max_holes, num_candidates), best first and padded with ""
+    and 0; `valid` and `truncated`. Holes are filled independently; those
+    that are cut off stay. Special tokens fill no hole.
+
+    Args:
+        model: A `BERT` with the head "masked_lm" or "pretraining".
+        tokenizer: The tokenizer that it was trained with; its vocabulary has
+            MASK, whose name marks a hole.
+        max_length: The most tokens that are read; all positions if None.
+        num_candidates: How many tokens are given for a hole.
+        max_holes: For how many holes.
+    """
+
+    HEADS = ("masked_lm", "pretraining")
+
+    def __init__(
+        self,
+        model: BERT,
+        *,
+        tokenizer: Tokenizer,
+        max_length: int | None = None,
+        num_candidates: int = 5,
+        max_holes: int = 8,
+    ):
+        super().__init__(model, tokenizer=tokenizer, max_length=max_length)
+        self.holes = Holes(tokenizer)
+        special = vars(tokenizer.special_tokens).values()
+        self._is_ordinary = ~np.isin(tokenizer.vocabulary, list(special))
+        for name, number, most in (
+            ("num_candidates", num_candidates, self._is_ordinary.sum()),
+            ("max_holes", max_holes, self.pairs.max_length - 2),
+        ):
+            if not 1 <= number:
+                raise ValueError(
+                    f"`{name}` must be at least 1. Received: {name}={number}"
+                )
+            # There are no more to be had.
+            setattr(self, name, int(min(number, most)))
+
+    def signatures(self):
+        mask = self.pairs.tokenizer.special_tokens.mask.encode()
+        examples = tuple(
+            {"text": example_texts.column(*(mask + b" " + t for t in texts))}
+            for texts in (request["text"] for request in self.examples("text"))
+        )
+        fill = Signature("fill", self._fill, text_specs("text"), examples)
+        return [fill, self.verb("embed", self.embed)]
+
+    def _fill(self, text):
+        parts, ids, valid = self.holes.read(text)
+        rows = self.pairs.lay_out(ids)
+        truncated = rows.pop("truncated")
+        is_hole = rows["tokens"] == self.pairs.tokenizer.mask_id
+        # The head is large, so it sees nothing but holes.
+        vectors = tf.gather_nd(self.sequence(rows), tf.where(is_hole))
+        head = self.model.get_layer("masked_lm")
+        logits = tf.cast(head(vectors[tf.newaxis])[0], tf.float32)
+        scores = tf.where(self._is_ordinary, tf.nn.softmax(logits), -1.0)
+        scores, candidates = tf.math.top_k(scores, self.num_candidates)
+        counts = tf.reduce_sum(tf.cast(is_hole, tf.int64), axis=1)
+        tokens, best = self.holes.spell(candidates, counts)
+        outputs = {
+            "text": self.holes.fill(parts, best),
+            "holes": tf.cast(parts.row_lengths() - 1, tf.int32),
+            "tokens": self._pad(tokens, counts, ""),
+            "scores": self._pad(scores, counts, 0.0),
+            "truncated": truncated,
+        }
+        return blank_invalid(outputs, valid)
+
+    def _pad(self, values, counts, blank):
+        """(holes, candidates) to (batch, max_holes, candidates)."""
+        rows = tf.RaggedTensor.from_row_lengths(values, counts, validate=False)
+        shape = (None, self.max_holes, self.num_candidates)
+        return rows[:, : self.max_holes].to_tensor(blank, shape=shape)
