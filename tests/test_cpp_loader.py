@@ -1,6 +1,3 @@
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -83,18 +80,6 @@ def test_inputs_that_the_signature_does_not_take_are_refused(inputs, tmp_path):
 def test_ops_inside_functions_are_listed(tmp_path):
     Scaled().save(tmp_path)
     assert {"SelectV2", "LogicalNot"} <= cpp_loader.op_names(tmp_path)
-
-
-@pytest.mark.parametrize("name", cpp_loader.FORBIDDEN)
-def test_the_answering_process_cannot_import(name):
-    script = f"import cpp_loader; cpp_loader.forbid_imports(); import {name}"
-    process = subprocess.run(
-        [sys.executable, "-c", script],
-        cwd=cpp_loader.__file__.rpartition("/")[0],
-        capture_output=True,
-        text=True,
-    )
-    assert f"import of {name} halted" in process.stderr
 
 
 class Shout(tf.Module):

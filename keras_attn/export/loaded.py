@@ -140,7 +140,8 @@ def request(
     """
     if name not in signatures:
         raise ValueError(
-            f"There is no signature {name!r}. There are: {sorted(signatures)}."
+            f"The model has no signature {name!r}. "
+            f"It has: {sorted(signatures)}."
         )
     wanted = signatures[name]["inputs"]
     if set(inputs) != set(wanted):

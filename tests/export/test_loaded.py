@@ -46,7 +46,7 @@ def test_it_answers_by_name(model):
 @pytest.mark.parametrize(
     ("name", "inputs", "complaint"),
     [
-        ("shout", {}, r"no signature 'shout'. There are: \['check', 'echo'"),
+        ("shout", {}, r"has no signature 'shout'. It has: \['check', 'echo'"),
         ("scale", {}, r"takes the inputs \['x'\]. Received: \[\]"),
         ("scale", {"x": 0, "y": 0}, r"Received: \['x', 'y'\]"),
         ("scale", {"x": [[1.0, 2.0]]}, "'x' of .* takes float32. .* float64"),
