@@ -65,7 +65,7 @@ def test_a_folder_without_variables_is_refused(inputs, tmp_path):
     Scaled().save(tmp_path)
     for path in (tmp_path / "variables").iterdir():
         path.unlink()
-    with pytest.raises(RuntimeError):
+    with pytest.raises(FileNotFoundError, match=r"no\s+variables"):
         cpp_loader.run(tmp_path, "compute", inputs)
 
 
