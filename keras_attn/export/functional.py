@@ -1,0 +1,90 @@
+"""Any functional model, as a servable of numbers in and numbers out."""
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from keras_attn.export import calling
+from keras_attn.export.signature import Signature
+from keras_attn.export.task import Task
+
+# An example has as many of what a model takes any number of.
+_OPEN_AXIS = 2
+
+
+class FunctionalPrediction(Task):
+    """What a functional model says of its inputs.
+
+    The verb is `predict`, with the model's own names: keys of dictionaries,
+    and else the names of `Input`s and of the layers that outputs come from.
+    Half precision is taken and given as float32, which every client has.
+
+    Args:
+        model: A functional `keras.Model`, or a `Sequential` with an `Input`.
+    """
+
+    def __init__(self, model: keras.Model):
+        _check(model)
+        super().__init__(model)
+
+    @staticmethod
+    def accepts(model) -> bool:
+        """Whether this is the task of a model."""
+        return calling.is_functional(model)
+
+    def signatures(self):
+        inputs = {
+            name: tf.TensorSpec(
+                (None, *tensor.shape[1:]), _wire_dtype(tensor.dtype), name
+            )
+            for name, tensor in calling.inputs(self.model).items()
+        }
+        examples = tuple(
+            {name: _example(spec, rows) for name, spec in inputs.items()}
+            for rows in (1, 3)
+        )
+        return [Signature("predict", self._predict, inputs, examples)]
+
+    def _predict(self, **inputs):
+        return {
+            name: tf.cast(output, _wire_dtype(output.dtype))
+            for name, output in calling.call(self.model, inputs).items()
+        }
+
+
+def _check(model):
+    if not calling.is_functional(model):
+        raise ValueError(
+            f"{type(model).__name__} {model.name!r} does not say what it "
+            "takes. Make it a functional model, keras.Model(inputs, outputs), "
+            "or open a Sequential with keras.Input."
+        )
+    for name, tensor in calling.inputs(model).items():
+        if tensor.sparse or not tensor.shape:
+            raise ValueError(
+                f"The input {name!r} must be dense, with the batch as its "
+                f"first axis. Received: {tensor}"
+            )
+    for name, tensor in calling.outputs(model).items():
+        if not tensor.shape or tensor.shape[0] is not None:
+            raise ValueError(
+                f"The output {name!r} must have the batch as its first axis, "
+                "because a server puts requests together and takes answers "
+                f"apart. Received: {tuple(tensor.shape)}"
+            )
+
+
+def _wire_dtype(dtype):
+    dtype = tf.as_dtype(dtype)
+    return tf.float32 if dtype.is_floating and dtype.size < 4 else dtype
+
+
+def _example(spec, rows):
+    shape = (rows, *(size or _OPEN_AXIS for size in spec.shape[1:]))
+    numbers = np.arange(np.prod(shape)).reshape(shape)
+    if spec.dtype == tf.string:
+        return np.full(shape, b"example", object)
+    if spec.dtype.is_floating:
+        return (numbers / numbers.size).astype(spec.dtype.as_numpy_dtype)
+    # Every vocabulary has the ids 0 and 1.
+    return (numbers % 2).astype(spec.dtype.as_numpy_dtype)
