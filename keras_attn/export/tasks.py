@@ -4,11 +4,27 @@ import inspect
 
 import keras
 
+from keras_attn.export.functional import FunctionalPrediction
+from keras_attn.export.image_classification import ImageClassification
+from keras_attn.export.mask_filling import MaskFilling
 from keras_attn.export.task import Task
+from keras_attn.export.text_classification import TextClassification
+from keras_attn.export.text_embedding import TextEmbedding
+from keras_attn.export.text_regression import TextRegression
+from keras_attn.export.token_classification import TokenClassification
 
 # The first one whose `accepts(model)` is true is taken. What comes with
-# `export_model` is passed to its constructor by name.
-TASKS = ()
+# `export_model` is passed to its constructor by name. The last accepts every
+# functional model.
+TASKS = (
+    MaskFilling,
+    TextClassification,
+    TextEmbedding,
+    TextRegression,
+    TokenClassification,
+    ImageClassification,
+    FunctionalPrediction,
+)
 
 
 def for_model(model: keras.Model, **settings) -> Task:
