@@ -90,6 +90,8 @@ def run_each(
                 or f"The C++ session ended with status {process.returncode}."
             )
         results = json.loads((exchange / "results.json").read_text())
+        if isinstance(results, str):
+            raise RuntimeError(f"{folder} cannot be loaded: {results}")
         for number, result in enumerate(results):
             if "seconds" in result:
                 result["arrays"] = _read(exchange / f"{number}.npz")
@@ -115,7 +117,8 @@ def answer(exchange: pathlib.Path):
             job["folder"], job["libraries"], disable_xla=True
         )
     except session_class.Error as error:
-        sys.exit(error.message)
+        (exchange / "results.json").write_text(json.dumps(error.message))
+        return
     for number, (inputs, outputs) in enumerate(job["requests"]):
         feeds = dict(
             zip(inputs, _read(exchange / f"{number}.npz"), strict=True)

@@ -39,17 +39,18 @@ class Echo(tf.Module):
     def compiled(self, x):
         return {"doubled": 2.0 * x}
 
-    def save(self, folder, *, xla=False):
+    def save(self, folder, *, xla=False, echo=True):
         specs = {name: tf.TensorSpec([None, 2], name, name) for name in DTYPES}
         x = tf.TensorSpec([None, 2], tf.float32, "x")
         text = tf.TensorSpec([None], tf.string, "text")
         signatures = {
-            "echo": self.echo.get_concrete_function(**specs),
             "scale": self.scale.get_concrete_function(x),
             "check": self.check.get_concrete_function(text),
             "forget": self.forget.get_concrete_function(text),
         }
+        if echo:
+            signatures["echo"] = self.echo.get_concrete_function(**specs)
         if xla:
-            signatures["compiled"] = self.compiled.get_concrete_function(x)
+            signatures["compiled_xla"] = self.compiled.get_concrete_function(x)
         tf.saved_model.save(self, str(folder), signatures)
         return folder
