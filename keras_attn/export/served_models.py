@@ -12,11 +12,9 @@ import tensorflow as tf
 
 from keras_attn.export.loaded import LoadedModel
 from keras_attn.export.statuses import status_of
-from keras_attn.export.tensor_protos import to_array
 from keras_attn.export.versions import list_versions
-from keras_attn.extras import require
+from keras_attn.export.warmup import read_warmup
 
-WARMUP = pathlib.Path("assets.extra", "tf_serving_warmup_requests")
 # As TF Serving: a version that does not load may still be on its way here.
 RETRY_SECONDS = 60.0
 
@@ -175,16 +173,5 @@ class _Version:
 
 def _warm_up(loaded):
     """Run the recorded requests; one that fails, fails the version."""
-    path = loaded.folder / WARMUP
-    if not path.is_file():
-        return
-    prediction_log = require(
-        "tensorflow_serving.apis.prediction_log_pb2", extra="serving"
-    )
-    for record in tf.data.TFRecordDataset(str(path)).as_numpy_iterator():
-        log_entry = prediction_log.PredictionLog.FromString(record)
-        request = log_entry.predict_log.request
-        loaded.run(
-            request.model_spec.signature_name or "serving_default",
-            {name: to_array(proto) for name, proto in request.inputs.items()},
-        )
+    for signature, inputs in read_warmup(loaded.folder):
+        loaded.run(signature or "serving_default", inputs)

@@ -5,11 +5,10 @@ import time
 import numpy as np
 import pytest
 import tensorflow as tf
-from tensorflow_serving.apis import prediction_log_pb2
 
 from keras_attn.export import served_models
-from keras_attn.export.served_models import WARMUP
 from keras_attn.export.served_models import ServedModel
+from keras_attn.export.warmup import write_warmup
 from tests.export import echo
 
 # Versions change when a test says so.
@@ -150,18 +149,8 @@ def test_a_folder_without_a_version_is_refused(tmp_path):
         ServedModel(tmp_path, "echo")
 
 
-def warm_up(folder, signature, **inputs):
-    request = echo.predict_request(signature, **inputs)
-    log = prediction_log_pb2.PredictLog(request=request)
-    record = prediction_log_pb2.PredictionLog(predict_log=log)
-    path = folder / "1" / WARMUP
-    path.parent.mkdir()
-    with tf.io.TFRecordWriter(str(path)) as writer:
-        writer.write(record.SerializeToString())
-
-
 def test_warm_up_requests_are_run(folder):
-    warm_up(folder, "short", text=["four"])
+    write_warmup(folder / "1", [("short", {"text": ["four"]})])
     ServedModel(folder, "echo", poll_seconds=NEVER).close()
 
 
@@ -176,6 +165,6 @@ def test_warm_up_requests_are_run(folder):
 def test_a_version_that_fails_its_warm_up_does_not_load(
     folder, signature, inputs, complaint
 ):
-    warm_up(folder, signature, **inputs)
+    write_warmup(folder / "1", [(signature, inputs)])
     with pytest.raises((RuntimeError, ValueError), match=complaint):
         ServedModel(folder, "echo", poll_seconds=NEVER)
