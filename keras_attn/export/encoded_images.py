@@ -9,6 +9,9 @@ FITS = ("crop", "squeeze")
 # As many as a good camera takes; in colour and float32 they are 400 MB.
 MAX_PIXELS = 2**25
 
+# Images decoded at once: each may take the memory of `MAX_PIXELS`.
+_AT_ONCE = 4
+
 # ITU-R 601: how bright red, green and blue look.
 _LUMINANCE = (0.299, 0.587, 0.114)
 
@@ -70,7 +73,7 @@ class EncodedImages(tf.Module):
             (tf.range(rows), image_bytes)
         )
         # The one thing in a graph that goes on after an op has failed.
-        decoded = files.map(self._decode).ignore_errors(log_warning=False)
+        decoded = files.map(self._decode, _AT_ONCE).ignore_errors()
         nothing = tf.zeros([0], tf.int64), tf.zeros([0, *self._shape])
         places, images = (
             decoded.batch(tf.maximum(rows, 1))

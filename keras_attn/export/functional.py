@@ -5,6 +5,7 @@ import numpy as np
 import tensorflow as tf
 
 from keras_attn.export import calling
+from keras_attn.export.padded_batches import compiled
 from keras_attn.export.signature import Signature
 from keras_attn.export.task import Task
 
@@ -21,11 +22,14 @@ class FunctionalPrediction(Task):
 
     Args:
         model: A functional `keras.Model`, or a `Sequential` with an `Input`.
+        xla: Whether there is a compiled twin of `predict`. XLA compiles for
+            every length that it meets, so lengths should be few.
     """
 
-    def __init__(self, model: keras.Model):
+    def __init__(self, model: keras.Model, *, xla: bool = False):
         _check(model)
         super().__init__(model)
+        self.xla = xla
 
     @staticmethod
     def accepts(model) -> bool:
@@ -43,13 +47,30 @@ class FunctionalPrediction(Task):
             {name: _example(spec, rows) for name, spec in inputs.items()}
             for rows in (1, 3)
         )
-        return [Signature("predict", self._predict, inputs, examples)]
+        signatures = [Signature("predict", self.predict, inputs, examples)]
+        if self.xla:
+            run = compiled(self._predict_in_order)
+            signatures.append(
+                Signature(
+                    "predict_xla",
+                    lambda **tensors: run(*(tensors[k] for k in inputs)),
+                    inputs,
+                    examples,
+                    compiled=True,
+                )
+            )
+        return signatures
 
-    def _predict(self, **inputs):
+    def predict(self, **inputs) -> dict:
+        """What the model says of (batch, ...) tensors, all by name."""
         return {
             name: tf.cast(output, _wire_dtype(output.dtype))
             for name, output in calling.call(self.model, inputs).items()
         }
+
+    def _predict_in_order(self, *tensors):
+        names = calling.inputs(self.model)
+        return self.predict(**dict(zip(names, tensors, strict=True)))
 
 
 def _check(model):

@@ -2,6 +2,7 @@
 
 import tensorflow as tf
 
+from keras_attn.export.once import once
 from keras_attn.export.reading import is_utf8
 from keras_attn.text.byte_pair import BytePairTokenizer
 from keras_attn.text.tokenizer import Tokenizer
@@ -33,6 +34,7 @@ class Holes(tf.Module):
                 'special_tokens={"mask": ...}.'
             )
         self.tokenizer = tokenizer
+        self._tokenize = once(tokenizer)
         self._holds_space = isinstance(tokenizer, BytePairTokenizer)
         self._continues = isinstance(tokenizer, WordPieceTokenizer)
 
@@ -61,7 +63,7 @@ class Holes(tf.Module):
         if self._holds_space:
             trimmed = tf.strings.regex_replace(strings, _SPACE, "")
             strings = tf.where(is_last > 0, strings, trimmed)
-        ids = self.tokenizer(strings)  # (all parts, tokens)
+        ids = self._tokenize(strings)  # (all parts, tokens)
         masks = tf.RaggedTensor.from_row_lengths(
             tf.fill([tf.reduce_sum(1 - is_last)], self.tokenizer.mask_id),
             1 - is_last,

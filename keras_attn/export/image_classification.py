@@ -12,6 +12,7 @@ from keras_attn.export.encoded_images import MAX_PIXELS
 from keras_attn.export.encoded_images import EncodedImages
 from keras_attn.export.functional import FunctionalPrediction
 from keras_attn.export.labels import Labels
+from keras_attn.export.padded_batches import compiled
 from keras_attn.export.signature import Signature
 from keras_attn.export.task import Task
 
@@ -37,6 +38,7 @@ class ImageClassification(Task):
         from_logits: Whether the model returns logits; None asks whether its
             last layer is a softmax or a sigmoid.
         max_pixels: Larger images are not read.
+        xla: Whether every signature has a compiled twin.
     """
 
     def __init__(
@@ -48,6 +50,7 @@ class ImageClassification(Task):
         pixels: Sequence[float] = (0.0, 1.0),
         from_logits: bool | None = None,
         max_pixels: int = MAX_PIXELS,
+        xla: bool = False,
     ):
         if not self.accepts(model):
             raise ValueError(
@@ -68,6 +71,7 @@ class ImageClassification(Task):
         )
         self.labels = Labels(labels, num_classes=scores.shape[-1])
         self._size = tuple(size)
+        self.xla = xla
         if from_logits is None:
             from_logits = not _ends_in_probabilities(model)
         self._from_logits = from_logits
@@ -90,23 +94,33 @@ class ImageClassification(Task):
         )
 
     def signatures(self):
-        spec = tf.TensorSpec([None], tf.string, "image_bytes")
-        classify = Signature(
-            "classify",
-            self._classify,
-            {"image_bytes": spec},
-            _examples(*self._size),
-        )
-        return [classify, *FunctionalPrediction(self.model).signatures()]
+        specs = {"image_bytes": tf.TensorSpec([None], tf.string)}
+        examples = _examples(*self._size)
+        numbers = FunctionalPrediction(self.model, xla=self.xla)
+        signatures = [
+            Signature("classify", self._classify(self.scores), specs, examples)
+        ]
+        if self.xla:
+            function = self._classify(compiled(self.scores))
+            signatures.append(
+                Signature("classify_xla", function, specs, examples, True)
+            )
+        return [*signatures, *numbers.signatures()]
 
-    def _classify(self, image_bytes):
-        read = self.images(image_bytes)
-        answer = calling.call(self.model, {self._input: read["images"]})
+    def scores(self, images):
+        """Probabilities of the classes of images: (batch, classes) float32."""
+        answer = calling.call(self.model, {self._input: images})
         scores = tf.cast(answer[self._output], tf.float32)
-        if self._from_logits:
-            scores = tf.nn.softmax(scores)  # (batch, classes)
-        outputs = {"label": self.labels(scores), "scores": scores}
-        return blank_invalid(outputs, read["valid"])
+        return tf.nn.softmax(scores) if self._from_logits else scores
+
+    def _classify(self, run):
+        def classify(image_bytes):
+            read = self.images(image_bytes)
+            scores = run(read["images"])
+            outputs = {"label": self.labels(scores), "scores": scores}
+            return blank_invalid(outputs, read["valid"])
+
+        return classify
 
 
 def _ends_in_probabilities(model):

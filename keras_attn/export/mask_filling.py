@@ -4,11 +4,8 @@ import numpy as np
 import tensorflow as tf
 
 from keras_attn.export import example_texts
-from keras_attn.export.answers import blank_invalid
 from keras_attn.export.holes import Holes
-from keras_attn.export.signature import Signature
 from keras_attn.export.text_task import TextTask
-from keras_attn.export.text_task import text_specs
 from keras_attn.models.bert import BERT
 from keras_attn.text.tokenizer import Tokenizer
 
@@ -32,6 +29,7 @@ class MaskFilling(TextTask):
         max_length: The most tokens that are read; all positions if None.
         num_candidates: How many tokens are given for a hole.
         max_holes: For how many holes.
+        xla: Whether every signature has a compiled twin.
     """
 
     HEADS = ("masked_lm", "pretraining")
@@ -40,12 +38,15 @@ class MaskFilling(TextTask):
         self,
         model: BERT,
         *,
-        tokenizer: Tokenizer,
+        tokenizer: Tokenizer | None = None,
         max_length: int | None = None,
         num_candidates: int = 5,
         max_holes: int = 8,
+        xla: bool = False,
     ):
-        super().__init__(model, tokenizer=tokenizer, max_length=max_length)
+        super().__init__(
+            model, tokenizer=tokenizer, max_length=max_length, xla=xla
+        )
         self.holes = Holes(tokenizer)
         special = vars(tokenizer.special_tokens).values()
         self._is_ordinary = ~np.isin(tokenizer.vocabulary, list(special))
@@ -66,30 +67,39 @@ class MaskFilling(TextTask):
             {"text": example_texts.column(*(mask + b" " + t for t in texts))}
             for texts in (request["text"] for request in self.examples("text"))
         )
-        fill = Signature("fill", self._fill, text_specs("text"), examples)
-        return [fill, self.verb("embed", self.embed)]
+        return [
+            *self.verb(
+                "fill",
+                self._fill,
+                of=self.encode,
+                read=self._read,
+                examples=examples,
+            ),
+            *self.embed(),
+        ]
 
-    def _fill(self, text):
+    def _read(self, text, *, fixed):
         parts, ids, valid = self.holes.read(text)
-        rows = self.pairs.lay_out(ids)
-        truncated = rows.pop("truncated")
+        rows = self.pairs.lay_out(ids, fixed=fixed)
+        return {**rows, "valid": valid, "parts": parts}
+
+    def _fill(self, sequence, rows):
+        parts = rows["parts"]
         is_hole = rows["tokens"] == self.pairs.tokenizer.mask_id
         # The head is large, so it sees nothing but holes.
-        vectors = tf.gather_nd(self.sequence(rows), tf.where(is_hole))
+        vectors = tf.gather_nd(sequence, tf.where(is_hole))
         head = self.model.get_layer("masked_lm")
         logits = tf.cast(head(vectors[tf.newaxis])[0], tf.float32)
         scores = tf.where(self._is_ordinary, tf.nn.softmax(logits), -1.0)
         scores, candidates = tf.math.top_k(scores, self.num_candidates)
         counts = tf.reduce_sum(tf.cast(is_hole, tf.int64), axis=1)
         tokens, best = self.holes.spell(candidates, counts)
-        outputs = {
+        return {
             "text": self.holes.fill(parts, best),
             "holes": tf.cast(parts.row_lengths() - 1, tf.int32),
             "tokens": self._pad(tokens, counts, ""),
             "scores": self._pad(scores, counts, 0.0),
-            "truncated": truncated,
         }
-        return blank_invalid(outputs, valid)
 
     def _pad(self, values, counts, blank):
         """(holes, candidates) to (batch, max_holes, candidates)."""

@@ -23,6 +23,7 @@ class TextClassification(TextTask):
         tokenizer: The tokenizer that it was trained with.
         max_length: The most tokens that are read; all positions if None.
         labels: Names of the classes; answers are numbers without them.
+        xla: Whether every signature has a compiled twin.
     """
 
     HEADS = ("classification", "next_sentence")
@@ -31,23 +32,23 @@ class TextClassification(TextTask):
         self,
         model: BERT,
         *,
-        tokenizer: Tokenizer,
+        tokenizer: Tokenizer | None = None,
         max_length: int | None = None,
         labels: Sequence[str] | None = None,
+        xla: bool = False,
     ):
-        super().__init__(model, tokenizer=tokenizer, max_length=max_length)
+        super().__init__(
+            model, tokenizer=tokenizer, max_length=max_length, xla=xla
+        )
         self.labels = Labels(labels, num_classes=model.output_shape[-1])
 
     def signatures(self):
-        verbs = [
-            self.verb("classify", self._classify),
-            self.verb("classify_pairs", self._classify, pairs=True),
-        ]
-        if self.model.config["head"] == "next_sentence":
-            del verbs[0]
-        return [*verbs, self.verb("embed", self.embed)]
+        pairs = self.examples("text", "second")
+        verbs = self.verb("classify_pairs", self._classify, examples=pairs)
+        if self.model.config["head"] == "classification":
+            verbs = self.verb("classify", self._classify) + verbs
+        return verbs + self.embed()
 
-    def _classify(self, inputs):
-        logits = tf.cast(self.model(inputs, training=False), tf.float32)
-        scores = tf.nn.softmax(logits)  # (batch, classes)
+    def _classify(self, logits, rows):
+        scores = tf.nn.softmax(tf.cast(logits, tf.float32))  # (batch, classes)
         return {"label": self.labels(scores), "scores": scores}

@@ -7,18 +7,18 @@ class TextEmbedding(TextTask):
     """Vectors of texts, to be compared or given to another model.
 
     The verbs are `embed` (text) and `embed_pairs` (text, second). They answer
-    `mean` and `pooled`, (batch, units) floats each, `valid` and `truncated`.
+    `embedding`, the mean over all tokens, and `pooled`, (batch, units) floats
+    each, `valid` and `truncated`.
 
     Args:
         model: A `BERT` without a head.
         tokenizer: The tokenizer that it was trained with.
         max_length: The most tokens that are read; all positions if None.
+        xla: Whether every signature has a compiled twin.
     """
 
     HEADS = (None,)
 
     def signatures(self):
-        return [
-            self.verb("embed", self.embed),
-            self.verb("embed_pairs", self.embed, pairs=True),
-        ]
+        pairs = self.examples("text", "second")
+        return self.embed() + self.embed("embed_pairs", examples=pairs)

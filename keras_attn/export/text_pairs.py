@@ -2,6 +2,7 @@
 
 import tensorflow as tf
 
+from keras_attn.export.once import once
 from keras_attn.export.reading import is_utf8
 from keras_attn.text.tokenizer import Tokenizer
 
@@ -22,11 +23,12 @@ class TextPairs(tf.Module):
     Call arguments:
         text: (batch,) strings.
         second: (batch,) strings or None.
+        fixed: Whether rows are padded to `max_length`, not to the longest.
 
     Returns:
-        `{"tokens", "segments"}`, (batch, length) int32 padded to the longest
-        row, and (batch,) booleans: `"valid"`, False where a text is not UTF-8
-        or has no token, and `"truncated"`. What is not UTF-8 reads as empty.
+        `{"tokens", "segments"}`, (batch, length) int32, and (batch,) booleans:
+        `"valid"`, False where a text is not UTF-8 or has no token, and
+        `"truncated"`. What is not UTF-8 reads as empty.
 
     Reference:
         Devlin et al. 2019, section 3. https://arxiv.org/abs/1810.04805
@@ -47,22 +49,24 @@ class TextPairs(tf.Module):
                 f"token. Received: max_length={max_length}"
             )
         self.tokenizer = tokenizer
+        self.tokenize = once(tokenizer)
         self.max_length = max_length
 
-    def __call__(self, text, second=None):
+    def __call__(self, text, second=None, *, fixed=False):
         texts = [text] if second is None else [text, second]
         valid = tf.reduce_all([is_utf8(each) for each in texts], axis=0)
-        ids = [self.tokenizer(tf.where(valid, each, "")) for each in texts]
+        ids = [self.tokenize(tf.where(valid, each, "")) for each in texts]
         for each in ids:
             valid &= each.row_lengths() > 0
-        return {**self.lay_out(*ids), "valid": valid}
+        return {**self.lay_out(*ids, fixed=fixed), "valid": valid}
 
-    def lay_out(self, first, second=None) -> dict:
+    def lay_out(self, first, second=None, *, fixed: bool = False) -> dict:
         """Put ids between START and END.
 
         Args:
             first: Ragged (batch, tokens) ids.
             second: The same, or None.
+            fixed: As above.
 
         Returns:
             `{"tokens", "segments", "truncated"}` as above.
@@ -92,7 +96,7 @@ class TextPairs(tf.Module):
             )
         # A batch without rows has a first token as well: models take it.
         longest = tf.reduce_max(tf.concat([tokens.row_lengths(), [2]], axis=0))
-        shape = tf.stack([-1, longest])
+        shape = (None, self.max_length) if fixed else tf.stack([-1, longest])
         return {
             "tokens": tokens.to_tensor(tokenizer.pad_id, shape=shape),
             "segments": segments.to_tensor(0, shape=shape),

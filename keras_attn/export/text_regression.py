@@ -16,17 +16,18 @@ class TextRegression(TextTask):
         model: A `BERT` with the head "regression".
         tokenizer: The tokenizer that it was trained with.
         max_length: The most tokens that are read; all positions if None.
+        xla: Whether every signature has a compiled twin.
     """
 
     HEADS = ("regression",)
 
     def signatures(self):
+        pairs = self.examples("text", "second")
         return [
-            self.verb("regress", self._regress),
-            self.verb("regress_pairs", self._regress, pairs=True),
-            self.verb("embed", self.embed),
+            *self.verb("regress", self._regress),
+            *self.verb("regress_pairs", self._regress, examples=pairs),
+            *self.embed(),
         ]
 
-    def _regress(self, inputs):
-        values = self.model(inputs, training=False)  # (batch, 1)
+    def _regress(self, values, rows):
         return {"value": tf.cast(values[:, 0], tf.float32)}

@@ -1,12 +1,13 @@
 """What all tasks of a model that reads whole texts have in common."""
 
 from collections.abc import Callable
-from collections.abc import Mapping
 
 import tensorflow as tf
 
 from keras_attn.export import example_texts
 from keras_attn.export.answers import blank_invalid
+from keras_attn.export.once import once
+from keras_attn.export.padded_batches import compiled
 from keras_attn.export.signature import Signature
 from keras_attn.export.task import Task
 from keras_attn.export.text_pairs import TextPairs
@@ -24,6 +25,8 @@ class TextTask(Task):
         tokenizer: The tokenizer that it was trained with.
         max_length: The most tokens that are read of a text or a pair, special
             ones included; all that the model has positions for if None.
+        xla: Whether every signature has a compiled twin, whose rows are all
+            of `max_length`.
     """
 
     HEADS: tuple[str | None, ...]
@@ -32,69 +35,95 @@ class TextTask(Task):
         self,
         model: BERT,
         *,
-        tokenizer: Tokenizer,
+        tokenizer: Tokenizer | None = None,
         max_length: int | None = None,
+        xla: bool = False,
     ):
         _check(type(self), model, tokenizer, max_length)
         super().__init__(model)
         length = max_length or model.config["max_length"]
         self.pairs = TextPairs(tokenizer, max_length=length)
+        self.xla = xla
+        self._predict_once = once(self.predict)
+        self._encode_once = once(self.encode)
 
     @classmethod
     def accepts(cls, model) -> bool:
         """Whether this is the task of a model."""
         return isinstance(model, BERT) and model.config["head"] in cls.HEADS
 
+    def predict(self, tokens, segments):
+        """What the model says of (batch, length) tokens and segments."""
+        inputs = {"tokens": tokens, "segments": segments}
+        return self.model(inputs, training=False)
+
+    def encode(self, tokens, segments):
+        """What the last block makes of them: (batch, length, units)."""
+        added = self.model.segment_embedding(segments)
+        return self.model.encoder(tokens, added=added)
+
     def verb(
-        self, name: str, answer: Callable, *, pairs: bool = False
-    ) -> Signature:
-        """Make a signature of text, or of text and second.
+        self,
+        name: str,
+        answer: Callable,
+        *,
+        of: Callable | None = None,
+        read: Callable | None = None,
+        examples: tuple | None = None,
+    ) -> list[Signature]:
+        """A verb of one text or of two.
 
         Args:
             name: The verb.
-            answer: Takes `{"tokens", "segments"}`, (batch, length) each, and
+            answer: Takes what `of` returns and what `read` returned, and
                 returns outputs by name.
-            pairs: Whether it takes a second text.
+            of: `predict`, which is the default, or `encode`.
+            read: Takes texts as `TextPairs` does, which is the default.
+            examples: Requests, `examples("text")` if None; their fields are
+                the inputs.
 
         Returns:
-            A signature; its answers have `valid` and `truncated` too.
+            The signature, and its compiled twin if there is to be one. Their
+            answers have `valid` and `truncated` too.
         """
+        read = read or self.pairs
+        examples = examples or self.examples("text")
+        run_once = self._predict_once
+        if of == self.encode:
+            run_once = self._encode_once
 
-        def respond(text, second=None):
-            rows = self.pairs(text, second)
-            valid, truncated = rows.pop("valid"), rows.pop("truncated")
-            outputs = {**answer(rows), "truncated": truncated}
-            return blank_invalid(outputs, valid)
+        def respond(run, fixed):
+            def response(**texts):
+                rows = read(**texts, fixed=fixed)
+                outputs = answer(run(rows["tokens"], rows["segments"]), rows)
+                outputs["truncated"] = rows["truncated"]
+                return blank_invalid(outputs, rows["valid"])
 
-        fields = ("text", "second") if pairs else ("text",)
-        return Signature(
-            name, respond, text_specs(*fields), self.examples(*fields)
-        )
+            return response
 
-    def embed(self, inputs: Mapping) -> dict:
-        """Vectors of texts.
+        specs = {
+            field: tf.TensorSpec([None], tf.string, field)
+            for field in examples[0]
+        }
+        signatures = [
+            Signature(name, respond(run_once, False), specs, examples)
+        ]
+        if self.xla:
+            function = respond(compiled(of or self.predict), True)
+            signatures.append(
+                Signature(f"{name}_xla", function, specs, examples, True)
+            )
+        return signatures
 
-        Args:
-            inputs: `{"tokens", "segments"}`, (batch, length) each.
+    def embed(self, name: str = "embed", **options) -> list[Signature]:
+        """The verb that answers with vectors of texts.
 
         Returns:
-            `{"mean"}`, the mean of the last layer over all tokens, and, where
-            the model has one, `{"pooled"}`: float32 (batch, units) each.
+            As `verb`. `embedding` is the mean of the last layer over all
+            tokens, and `pooled` what the model makes of the first one, if it
+            has been taught to: float32 (batch, units) each.
         """
-        sequence = self.sequence(inputs)
-        pad_id = self.pairs.tokenizer.pad_id
-        real = tf.cast(inputs["tokens"] != pad_id, tf.float32)
-        total = tf.einsum("blu,bl->bu", tf.cast(sequence, tf.float32), real)
-        outputs = {"mean": total / tf.reduce_sum(real, axis=1, keepdims=True)}
-        if self.model.pooler is not None:
-            pooled = self.model.pooler(sequence[:, 0])
-            outputs["pooled"] = tf.cast(pooled, tf.float32)
-        return outputs
-
-    def sequence(self, inputs: Mapping):
-        """What the last layer makes of rows: (batch, length, units)."""
-        added = self.model.segment_embedding(inputs["segments"])
-        return self.model.encoder(inputs["tokens"], added=added)
+        return self.verb(name, self._vectors, of=self.encode, **options)
 
     def examples(self, *fields: str) -> tuple:
         """Requests of one row, and of several, some of them hard to read."""
@@ -106,10 +135,16 @@ class TextTask(Task):
             for rows in ([one], [*more, long, b"", example_texts.BROKEN])
         )
 
-
-def text_specs(*names: str) -> dict:
-    """(batch,) strings by name."""
-    return {name: tf.TensorSpec([None], tf.string, name) for name in names}
+    def _vectors(self, sequence, rows):
+        pad_id = self.pairs.tokenizer.pad_id
+        real = tf.cast(rows["tokens"] != pad_id, tf.float32)
+        total = tf.einsum("blu,bl->bu", tf.cast(sequence, tf.float32), real)
+        mean = total / tf.reduce_sum(real, axis=1, keepdims=True)
+        outputs = {"embedding": mean}
+        if self.model.pooler is not None:
+            pooled = self.model.pooler(sequence[:, 0])
+            outputs["pooled"] = tf.cast(pooled, tf.float32)
+        return outputs
 
 
 def _check(task, model, tokenizer, max_length):

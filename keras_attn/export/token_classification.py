@@ -24,6 +24,7 @@ class TokenClassification(TextTask):
         tokenizer: The tokenizer that it was trained with.
         max_length: The most tokens that are read; all positions if None.
         labels: Names of the classes; answers are numbers without them.
+        xla: Whether every signature has a compiled twin.
     """
 
     HEADS = ("token_classification",)
@@ -32,25 +33,28 @@ class TokenClassification(TextTask):
         self,
         model: BERT,
         *,
-        tokenizer: Tokenizer,
+        tokenizer: Tokenizer | None = None,
         max_length: int | None = None,
         labels: Sequence[str] | None = None,
+        xla: bool = False,
     ):
-        super().__init__(model, tokenizer=tokenizer, max_length=max_length)
+        super().__init__(
+            model, tokenizer=tokenizer, max_length=max_length, xla=xla
+        )
         self.labels = Labels(labels, num_classes=model.output_shape[-1])
 
     def signatures(self):
-        return [self.verb("tag", self._tag), self.verb("embed", self.embed)]
+        return self.verb("tag", self._tag) + self.embed()
 
-    def _tag(self, inputs):
-        logits = tf.cast(self.model(inputs, training=False), tf.float32)
-        tokenizer, tokens = self.pairs.tokenizer, inputs["tokens"]
+    def _tag(self, logits, rows):
+        tokenizer, tokens = self.pairs.tokenizer, rows["tokens"]
         # What is not padding ends with END, which is not counted.
         places = tf.range(tf.shape(tokens)[1])
         real = tf.where(tokens != tokenizer.pad_id, places, 0)
         length = tf.reduce_max(real, axis=1) - 1
         # Neither START, nor what comes from END on.
-        scores, tokens = tf.nn.softmax(logits)[:, 1:-1], tokens[:, 1:-1]
+        scores = tf.nn.softmax(tf.cast(logits, tf.float32))[:, 1:-1]
+        tokens = tokens[:, 1:-1]
         inside = tf.sequence_mask(length, tf.shape(tokens)[1])
         labels = self.labels(scores)  # (batch, length)
         blank = "" if labels.dtype == tf.string else tf.constant(-1, tf.int64)

@@ -79,6 +79,7 @@ def test_only_core_ops_are_used(folder):
     assert not served.other_ops(folder)
 
 
+@pytest.mark.slow
 def test_it_answers_from_keras_own_export_too(model, requests, tmp_path):
     model.export(tmp_path, verbose=False)
     assert not served.other_ops(tmp_path)

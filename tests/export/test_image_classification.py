@@ -117,6 +117,22 @@ def test_examples_are_files_of_which_one_is_broken(model):
     assert valid == [[True], [True, False, True]]
 
 
+@pytest.mark.slow
+def test_compiled_twins_answer_the_same(model):
+    signatures = ImageClassification(model, xla=True).signatures()
+    names = ["classify", "classify_xla", "predict", "predict_xla"]
+    assert [signature.name for signature in signatures] == names
+    for signature, twin in zip(signatures[::2], signatures[1::2], strict=True):
+        assert twin.compiled and not signature.compiled
+        for example in signature.examples:
+            expected = signature.function(**example)
+            answer = tf.function(twin.function)(**example)
+            assert answer.keys() == expected.keys()
+            for name, output in answer.items():
+                close = np.isclose(output, expected[name], atol=1e-5)
+                assert close.all(), name
+
+
 def test_other_models_are_told_apart():
     image = keras.Input((HEIGHT, WIDTH, 3))
     flat = keras.layers.Flatten()(image)

@@ -108,7 +108,7 @@ def test_bad_rows_are_flagged_and_leave_the_others_alone(answers):
 def test_a_model_in_pretraining_fills_too():
     model = texts.bert("pretraining")
     task = MaskFilling(model, tokenizer=texts.tokenizer())
-    answer = task.signatures()[0].function(tf.constant(["the [MASK] sat"]))
+    answer = task.signatures()[0].function(text=tf.constant(["the [MASK] sat"]))
     text, tokens, _ = expect(model, "the [MASK] sat")
     assert answer["text"].numpy()[0].decode() == text
     best = answer["tokens"].numpy()[0, 0, :CANDIDATES].tolist()
@@ -124,14 +124,14 @@ def test_examples_have_holes(model):
     fill, embed = task.signatures()
     assert (fill.name, embed.name) == ("fill", "embed")
     for example in fill.examples:
-        answer = fill.function(tf.constant(example["text"]))
+        answer = fill.function(text=tf.constant(example["text"]))
         holes, valid = answer["holes"].numpy(), answer["valid"].numpy()
         assert (holes == valid).all()
 
 
 def test_no_more_candidates_are_given_than_there_are(model):
     task = MaskFilling(model, tokenizer=texts.tokenizer(), num_candidates=99)
-    answer = task.signatures()[0].function(tf.constant(["[MASK]"]))
+    answer = task.signatures()[0].function(text=tf.constant(["[MASK]"]))
     assert answer["tokens"].shape == (1, 7, len(texts.PIECES))
     assert answer["scores"].numpy()[0, 0].min() > 0
 

@@ -69,7 +69,7 @@ def test_only_core_ops_are_used(folder):
 def test_without_names_the_answer_is_a_number(model):
     task = TextClassification(model, tokenizer=texts.tokenizer())
     classify, *_ = task.signatures()
-    answer = classify.function(tf.constant(["the cat", b"\xff"]))
+    answer = classify.function(text=tf.constant(["the cat", b"\xff"]))
     expected = np.argmax(texts.call_as_trained(model, ["the cat"]))
     assert answer["label"].numpy().tolist() == [expected, -1]
     assert answer["label"].dtype == tf.int64

@@ -26,7 +26,7 @@ def answers(folder):
 
 def test_the_server_embeds_like_python(model, answers):
     empty, *others, _ = answers[0]
-    assert empty["mean"].shape == empty["pooled"].shape == (0, 8)
+    assert empty["embedding"].shape == empty["pooled"].shape == (0, 8)
     for rows, answer in zip(texts.BATCHES[1:], others, strict=True):
         for number, text in enumerate(rows):
             # One by one, so that there is no padding to leave out.
@@ -35,7 +35,9 @@ def test_the_server_embeds_like_python(model, answers):
                 answer["pooled"][number], vectors["pooled"][0], atol=1e-5
             )
             mean = np.mean(vectors["sequence"], axis=(0, 1))
-            np.testing.assert_allclose(answer["mean"][number], mean, atol=1e-5)
+            np.testing.assert_allclose(
+                answer["embedding"][number], mean, atol=1e-5
+            )
 
 
 def test_the_server_embeds_pairs_like_python(model, answers):
@@ -49,7 +51,7 @@ def test_bad_rows_are_flagged(answers):
     *_, bad = answers[0]
     assert bad["valid"].tolist() == texts.BAD_VALID
     assert bad["truncated"].tolist() == texts.BAD_TRUNCATED
-    assert bad["mean"].any(axis=1).tolist() == texts.BAD_VALID
+    assert bad["embedding"].any(axis=1).tolist() == texts.BAD_VALID
     assert bad["pooled"].any(axis=1).tolist() == texts.BAD_VALID
 
 

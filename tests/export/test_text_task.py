@@ -1,7 +1,10 @@
 import keras
+import numpy as np
 import pytest
 import tensorflow as tf
 
+from keras_attn.export.mask_filling import MaskFilling
+from keras_attn.export.text_classification import TextClassification
 from keras_attn.export.text_embedding import TextEmbedding
 from keras_attn.text import WordPieceTokenizer
 from tests.export import texts
@@ -29,8 +32,34 @@ def test_fewer_tokens_are_read_if_asked_for():
         texts.bert(), tokenizer=texts.tokenizer(), max_length=5
     )
     embed, _ = task.signatures()
-    answer = embed.function(tf.constant(["a a a", "a a a a"]))
+    answer = embed.function(text=tf.constant(["a a a", "a a a a"]))
     assert answer["truncated"].numpy().tolist() == [False, True]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("head", ["classification", "masked_lm"])
+def test_compiled_twins_answer_the_same(head):
+    kind = TextClassification if head == "classification" else MaskFilling
+    options = {"num_classes": 3} if head == "classification" else {}
+    task = kind(
+        texts.bert(head, **options), tokenizer=texts.tokenizer(), xla=True
+    )
+    signatures = task.signatures()
+    plain, twins = signatures[::2], signatures[1::2]
+    for signature, twin in zip(plain, twins, strict=True):
+        assert twin.name == f"{signature.name}_xla"
+        assert twin.compiled and not signature.compiled
+        for example in signature.examples:
+            expected = signature.function(**example)
+            answer = tf.function(twin.function)(**example)
+            assert answer.keys() == expected.keys()
+            for name, output in answer.items():
+                if output.dtype.is_floating:
+                    np.testing.assert_allclose(
+                        output, expected[name], atol=1e-5
+                    )
+                else:
+                    np.testing.assert_array_equal(output, expected[name])
 
 
 def test_weights_are_kept_once():

@@ -62,7 +62,7 @@ def test_only_core_ops_are_used(folder):
 def test_without_names_labels_are_numbers(model):
     task = TokenClassification(model, tokenizer=texts.tokenizer())
     tag, _ = task.signatures()
-    answer = tag.function(tf.constant(["the cat", "a", b"\xff"]))
+    answer = tag.function(text=tf.constant(["the cat", "a", b"\xff"]))
     first, second, third = answer["labels"].numpy().tolist()
     assert min(first) >= 0
     assert second[0] >= 0 and second[1] == -1
