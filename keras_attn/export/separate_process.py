@@ -86,8 +86,8 @@ def run_each(
             ) from error
         if process.returncode:
             raise RuntimeError(
-                process.stderr.strip()
-                or f"The C++ session ended with status {process.returncode}."
+                f"The C++ session of {folder} ended with status "
+                f"{process.returncode}. {process.stderr.strip()}"
             )
         results = json.loads((exchange / "results.json").read_text())
         if isinstance(results, str):

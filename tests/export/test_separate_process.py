@@ -52,6 +52,12 @@ def test_a_model_that_cannot_be_loaded_is_a_sentence(tmp_path):
         separate_process.run_each(tmp_path, [])
 
 
+def test_a_process_that_breaks_down_tells_how(folder, monkeypatch):
+    monkeypatch.setattr(sys, "executable", "/bin/false")
+    with pytest.raises(RuntimeError, match="echo0 ended with status 1"):
+        separate_process.run_each(folder, [])
+
+
 def test_a_process_that_takes_too_long_is_stopped(folder):
     with pytest.raises(TimeoutError, match=r"within 0\.01 seconds"):
         separate_process.run_each(folder, [], timeout=0.01)
