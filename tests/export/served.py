@@ -2,19 +2,15 @@
 
 import tensorflow as tf
 
+from keras_attn.export import exporting
 from keras_attn.export import loaded
 from keras_attn.export import separate_process
 
 
-def save(task, folder):
-    """Write a SavedModel with all signatures of a task."""
-    functions = {
-        signature.name: tf.function(signature.function).get_concrete_function(
-            **signature.inputs
-        )
-        for signature in task.signatures()
-    }
-    tf.saved_model.save(task, str(folder), signatures=functions)
+def save(task, folder, *verbs):
+    """Write a SavedModel with some signatures of a task."""
+    signatures = {each.name: each for each in task.signatures()}
+    exporting.save(task, [signatures[verb] for verb in verbs], folder)
     return folder
 
 

@@ -56,7 +56,8 @@ def requests():
 @pytest.fixture(scope="module")
 def folder(model, tmp_path_factory):
     task = FunctionalPrediction(model)
-    return served.save(task, tmp_path_factory.mktemp("functional"))
+    folder = tmp_path_factory.mktemp("functional")
+    return served.save(task, folder, "predict")
 
 
 def check(model, requests, answers):

@@ -36,7 +36,8 @@ def model():
 @pytest.fixture(scope="module")
 def folder(model, tmp_path_factory):
     task = ImageClassification(model, labels=LABELS, max_pixels=MAX_PIXELS)
-    return served.save(task, tmp_path_factory.mktemp("classifier"))
+    folder = tmp_path_factory.mktemp("classifier")
+    return served.save(task, folder, "classify", "predict")
 
 
 def as_column(files):

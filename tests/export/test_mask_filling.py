@@ -35,7 +35,8 @@ def folder(model, tmp_path_factory):
         num_candidates=CANDIDATES,
         max_holes=HOLES,
     )
-    return served.save(task, tmp_path_factory.mktemp("filling"))
+    folder = tmp_path_factory.mktemp("filling")
+    return served.save(task, folder, "fill")
 
 
 @pytest.fixture(scope="module")

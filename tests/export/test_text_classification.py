@@ -17,7 +17,8 @@ def model():
 @pytest.fixture(scope="module")
 def folder(model, tmp_path_factory):
     task = TextClassification(model, tokenizer=texts.tokenizer(), labels=LABELS)
-    return served.save(task, tmp_path_factory.mktemp("classifier"))
+    folder = tmp_path_factory.mktemp("classifier")
+    return served.save(task, folder, "classify", "classify_pairs")
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,8 @@ def model():
 @pytest.fixture(scope="module")
 def folder(model, tmp_path_factory):
     task = TextEmbedding(model, tokenizer=texts.tokenizer())
-    return served.save(task, tmp_path_factory.mktemp("embedding"))
+    folder = tmp_path_factory.mktemp("embedding")
+    return served.save(task, folder, "embed", "embed_pairs")
 
 
 @pytest.fixture(scope="module")

@@ -19,7 +19,8 @@ def folder(model, tmp_path_factory):
     task = TokenClassification(
         model, tokenizer=texts.tokenizer(), labels=LABELS
     )
-    return served.save(task, tmp_path_factory.mktemp("tagger"))
+    folder = tmp_path_factory.mktemp("tagger")
+    return served.save(task, folder, "tag")
 
 
 @pytest.fixture(scope="module")
