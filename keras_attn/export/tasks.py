@@ -10,13 +10,17 @@ from keras_attn.export.mask_filling import MaskFilling
 from keras_attn.export.task import Task
 from keras_attn.export.text_classification import TextClassification
 from keras_attn.export.text_embedding import TextEmbedding
+from keras_attn.export.text_generation import TextGeneration
 from keras_attn.export.text_regression import TextRegression
 from keras_attn.export.token_classification import TokenClassification
+from keras_attn.export.translation import Translation
 
 # The first one whose `accepts(model)` is true is taken. What comes with
 # `export_model` is passed to its constructor by name. The last accepts every
 # functional model.
 TASKS = (
+    Translation,
+    TextGeneration,
     MaskFilling,
     TextClassification,
     TextEmbedding,

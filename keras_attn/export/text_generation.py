@@ -113,7 +113,7 @@ class TextGeneration(GenerativeTask):
         return texts, example_texts.too_long(self.tokenizer, self.prompt_length)
 
     def _embed(self, text):
-        (tokens, lengths), valid, truncated = self.read(text)
+        (tokens, lengths), valid, truncated = self._read(text)
         real = tf.sequence_mask(lengths, tf.shape(tokens)[1], tf.float32)
         vectors = tf.cast(self.model.stack(tokens), tf.float32)
         total = tf.einsum("blf,bl->bf", vectors, real)
