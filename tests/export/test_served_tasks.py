@@ -1,0 +1,109 @@
+"""Exported models, served and asked as their users will."""
+
+import base64
+import pathlib
+import subprocess
+import sys
+
+import keras
+import pytest
+
+from keras_attn.export.exporting import export_model
+from keras_attn.export.serving import serve
+from tests.export import echo
+from tests.export import writers
+from tests.export.image_files import BAD
+from tests.export.image_files import GOOD
+
+SMOKE_TEST = pathlib.Path(__file__).parents[2] / "export" / "smoke_test.py"
+
+
+def classifier():
+    image = keras.Input((6, 4, 3), name="image")
+    x = keras.layers.Conv2D(5, 2, strides=2)(image)
+    x = keras.layers.GlobalAveragePooling2D()(x)
+    return keras.Model(image, keras.layers.Dense(2)(x))
+
+
+def translator(folder):
+    keras.utils.set_random_seed(0)
+    export_model(
+        writers.transformer(),
+        folder,
+        tokenizer={"source": writers.SOURCE, "target": writers.TARGET},
+        max_length=6,
+        verify=False,
+    )
+
+
+def image_classifier(folder):
+    keras.utils.set_random_seed(0)
+    labels = ["cat", "dog"]
+    export_model(classifier(), folder, labels=labels, verify=False)
+
+
+EXPORTS = {"translator": translator, "classifier": image_classifier}
+
+
+@pytest.fixture(scope="module")
+def server(request, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("models") / request.param
+    EXPORTS[request.param](folder)
+    with serve(folder, grpc_port=0, rest_port=0) as server:
+        server.folder = folder
+        yield server
+
+
+# It takes ten seconds to write.
+TRANSLATOR = pytest.param("translator", marks=pytest.mark.slow)
+
+
+def served(*names):
+    """Run a test with servers of these models."""
+    return pytest.mark.parametrize("server", names, indirect=True)
+
+
+def ask(server, inputs, signature="serving_default"):
+    status, answer = echo.http(
+        server.rest_port,
+        f"/v1/models/{server.model_name}:predict",
+        {"inputs": inputs, "signature_name": signature},
+    )
+    assert status == 200, answer
+    return answer["outputs"]
+
+
+@served("classifier", TRANSLATOR)
+def test_a_server_answers_as_the_export_recorded(server):
+    answer = subprocess.run(
+        [
+            *(sys.executable, str(SMOKE_TEST), str(server.folder)),
+            *("--server", f"http://127.0.0.1:{server.rest_port}"),
+        ],
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert answer.returncode == 0, answer.stdout + answer.stderr
+    assert "serving_default" in answer.stdout
+
+
+@served("classifier")
+def test_a_damaged_image_does_not_fail_its_batch(server):
+    files = [BAD["half_a_jpeg"], GOOD["jpeg"], BAD["nothing"]]
+    column = [{"b64": base64.b64encode(file).decode()} for file in files]
+    answer = ask(server, {"image_bytes": column})
+    assert answer["valid"] == [False, True, False]
+    assert answer["label"][1] in ("cat", "dog")
+
+
+@served(TRANSLATOR)
+def test_a_bad_text_does_not_fail_its_batch(server):
+    no_utf8 = {"b64": base64.b64encode(b"\xff\xfe").decode()}
+    alone = ask(server, ["a b"])
+    together = ask(server, ["", no_utf8, "a " * 2**19, "a b"])
+    assert alone["valid"] == [True]
+    assert together["valid"] == [False, False, True, True]
+    assert together["truncated"] == [False, False, True, False]
+    for name, (value,) in alone.items():
+        assert together[name][3] == pytest.approx(value)
