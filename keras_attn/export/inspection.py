@@ -21,7 +21,7 @@ def inspect(path: str | pathlib.Path, *, verbose: bool = True) -> dict:
         `{"signatures", "ops", "non_core", "xla", "files"}`: the signatures of
         `LoadedModel`; how often each op occurs, functions included; the ops
         that TensorFlow has only with further libraries; for each signature
-        that needs XLA the ops that do; bytes by file.
+        that needs XLA the ops that do, or "jit_compile"; bytes by file.
 
     Raises:
         FileNotFoundError: If a part of the model is missing.
@@ -61,7 +61,7 @@ def inspect(path: str | pathlib.Path, *, verbose: bool = True) -> dict:
 
 
 def _needing_xla(graph, functions, outputs):
-    """Ops that XLA must compile, among all that lead to some tensors."""
+    """What only XLA can run, of all that leads to some tensors."""
     nodes = {node.name: node for node in graph.graph_def.node}
     waiting = [info.tensor for info in outputs]
     names = set()
@@ -74,11 +74,13 @@ def _needing_xla(graph, functions, outputs):
     called, found = set(), set()
     while waiting:
         node = waiting.pop()
-        if node.op.startswith("Xla") or _must_compile(node):
+        if node.op.startswith("Xla"):
             found.add(node.op)
+        if _must_compile(node):
+            found.add("jit_compile")
         for name in _called(node) & functions.keys():
             if _must_compile(functions[name]):
-                found.add(node.op)
+                found.add("jit_compile")
             if name not in called:
                 called.add(name)
                 waiting += functions[name].node_def
@@ -107,6 +109,7 @@ def _text(folder, report):
             for key, info in signature[side].items():
                 shape = "unknown" if info.shape is None else info.shape
                 rows.append((name, side[:-1], key, info.dtype, shape))
+                name = ""  # once is enough
     parts.append(text_table(rows))
     rows = [("op", "count", "")]
     needing_xla = {op for ops in report["xla"].values() for op in ops}

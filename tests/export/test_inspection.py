@@ -27,8 +27,9 @@ def test_it_tells_signatures_ops_and_sizes(folder, capsys):
 
 def test_xla_is_told_where_it_is_needed(folder, capsys):
     report = inspect(folder)
-    assert list(report["xla"]) == ["compiled_xla"]
-    assert "Signature 'compiled_xla' needs XLA" in capsys.readouterr().out
+    assert report["xla"] == {"compiled_xla": ["jit_compile"]}
+    out = capsys.readouterr().out
+    assert "Signature 'compiled_xla' needs XLA (jit_compile)" in out
 
 
 class Other(tf.Module):
@@ -56,6 +57,13 @@ def test_ops_that_only_xla_knows_are_found_inside_loops(tmp_path, capsys):
     report = inspect(tmp_path, verbose=False)
     assert capsys.readouterr().out == ""
     assert report["xla"] == {"update": ["XlaDynamicUpdateSlice"]}
+    inspect(tmp_path)
+    (line,) = [
+        line
+        for line in capsys.readouterr().out.splitlines()
+        if line.startswith("XlaDynamic")
+    ]
+    assert line.endswith("needs XLA")
 
 
 def test_ops_of_other_libraries_are_flagged(folder, tmp_path, capsys):
