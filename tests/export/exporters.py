@@ -81,7 +81,7 @@ def kill(folder, rounds, real=False):
     work = export_many_models if real else export_many
     start = time.monotonic()
     troubles = [complaint(*fork(work, folder, 1))]
-    longest = 2 * (time.monotonic() - start)
+    longest = 1.3 * (time.monotonic() - start)
     moments = random.Random(rounds)
     left = []
     for _ in range(rounds):
