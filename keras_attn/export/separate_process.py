@@ -78,7 +78,12 @@ def run_each(
                 text=True,
                 errors="replace",
                 timeout=timeout,
-                env={"TF_CPP_MIN_LOG_LEVEL": "2", **os.environ},
+                # Modules beside this one must not hide others of their name.
+                env={
+                    "TF_CPP_MIN_LOG_LEVEL": "2",
+                    **os.environ,
+                    "PYTHONSAFEPATH": "1",
+                },
             )
         except subprocess.TimeoutExpired as error:
             raise TimeoutError(
