@@ -43,6 +43,22 @@ def outputs(model: keras.Model) -> dict:
     return _by_name(names, tensors)
 
 
+def vocabulary_sizes(model: keras.Model) -> dict[str, int]:
+    """How many ids there are, for inputs that an embedding takes directly."""
+    sizes = {}
+    for layer in model.layers:
+        # `TokenEmbedding` has the one, Keras' `Embedding` the other; in layers
+        # that look up words it is a method.
+        size = getattr(layer, "vocabulary_size", None)
+        if isinstance(layer, keras.layers.Embedding):
+            size = layer.input_dim
+        if isinstance(size, int):
+            for name, tensor in inputs(model).items():
+                if layer.input is tensor:
+                    sizes[name] = min(size, sizes.get(name, size))
+    return sizes
+
+
 def call(model: keras.Model, tensors: Mapping) -> dict:
     """Call a functional model as it answers, not as it trains.
 

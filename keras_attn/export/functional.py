@@ -5,6 +5,7 @@ import numpy as np
 import tensorflow as tf
 
 from keras_attn.export import calling
+from keras_attn.export.answers import blank_invalid
 from keras_attn.export.padded_batches import compiled
 from keras_attn.export.signature import Signature
 from keras_attn.export.task import Task
@@ -18,7 +19,9 @@ class FunctionalPrediction(Task):
 
     The verb is `predict`, with the model's own names: keys of dictionaries,
     and else the names of `Input`s and of the layers that outputs come from.
-    Half precision is taken and given as float32, which every client has.
+    Half precision is taken and given as float32, which every client has. Where
+    an embedding takes an input directly, answers have `valid`, (batch,)
+    booleans: a row with an id that is not there is False, and empty.
 
     Args:
         model: A functional `keras.Model`, or a `Sequential` with an `Input`.
@@ -63,10 +66,20 @@ class FunctionalPrediction(Task):
 
     def predict(self, **inputs) -> dict:
         """What the model says of (batch, ...) tensors, all by name."""
-        return {
+        valid = []
+        for name, size in calling.vocabulary_sizes(self.model).items():
+            ids = tf.convert_to_tensor(inputs[name])
+            known = (ids >= 0) & (ids < size)
+            inputs[name] = tf.where(known, ids, 0)
+            axes = list(range(1, ids.shape.rank))
+            valid.append(tf.reduce_all(known, axis=axes))
+        outputs = {
             name: tf.cast(output, _wire_dtype(output.dtype))
             for name, output in calling.call(self.model, inputs).items()
         }
+        if not valid:
+            return outputs
+        return blank_invalid(outputs, tf.reduce_all(valid, axis=0))
 
     def _predict_in_order(self, *tensors):
         names = calling.inputs(self.model)
@@ -93,6 +106,11 @@ def _check(model):
                 "because a server puts requests together and takes answers "
                 f"apart. Received: {tuple(tensor.shape)}"
             )
+    if "valid" in calling.outputs(model) and calling.vocabulary_sizes(model):
+        raise ValueError(
+            "The output 'valid' must have another name: it says whether the "
+            "ids of a row are in the vocabulary."
+        )
 
 
 def _wire_dtype(dtype):

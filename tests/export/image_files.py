@@ -35,6 +35,15 @@ GOOD = {
 }
 
 
+def from_top_to_bottom(bmp):
+    """A BMP whose rows are the other way round, as a negative height says."""
+    (height,) = struct.unpack("<i", bmp[22:26])
+    return bmp[:22] + struct.pack("<i", -height) + bmp[26:]
+
+
+GOOD["bmp_from_top_to_bottom"] = from_top_to_bottom(GOOD["bmp"])
+
+
 def bomb(side):
     """A small PNG that says it is a large, empty image."""
 
@@ -66,6 +75,7 @@ BAD = {
     "head_of_a_jpeg": GOOD["jpeg"][:3],
     "head_of_a_gif": GOOD["gif"][:7],
     "head_of_a_bmp": GOOD["bmp"][:20],
+    "another_kind": encode("WEBP"),
     "no_image": bytes(range(200)),
     "text": b"BM is not always a bitmap, nor GIF8 a picture.",
     "bomb": bomb(300),

@@ -2,6 +2,7 @@ import keras
 import numpy as np
 import pytest
 
+from keras_attn.embeddings.token import TokenEmbedding
 from keras_attn.export import calling
 
 
@@ -73,3 +74,16 @@ def test_a_name_that_comes_again_gets_a_number(tensors):
 def test_models_without_known_inputs_are_told_apart(tensors):
     assert not calling.is_functional(keras.Sequential([keras.layers.Dense(2)]))
     assert calling.is_functional(keras.Model(tensors[0], tensors[0] + 1))
+
+
+def test_ids_are_known_where_an_embedding_takes_them(tensors):
+    numbers, ids, _, both = tensors
+    model = keras.Model([numbers, ids], both)
+    assert calling.vocabulary_sizes(model) == {"some_ids": 5}
+    few = TokenEmbedding(3, 4)(ids)
+    model = keras.Model([numbers, ids], [few, both])
+    assert calling.vocabulary_sizes(model) == {"some_ids": 3}
+    looked_up = keras.layers.IntegerLookup(vocabulary=[1, 2])(ids)
+    assert calling.vocabulary_sizes(keras.Model(ids, looked_up)) == {}
+    moved = keras.layers.Embedding(7, 3)(ids + 1)
+    assert calling.vocabulary_sizes(keras.Model(ids, moved)) == {}

@@ -63,7 +63,6 @@ def folder(model, tmp_path_factory):
 def check(model, requests, answers):
     for inputs, answer in zip(requests, answers, strict=True):
         expected = model(inputs)
-        assert answer.keys() == {"score", "first"}
         np.testing.assert_allclose(
             answer["score"], expected["score"], atol=1e-5
         )
@@ -72,8 +71,20 @@ def check(model, requests, answers):
 
 
 def test_the_server_answers_like_python(model, folder, requests):
-    answers = served.ask(folder, [("predict", inputs) for inputs in requests])
+    wrong = {**requests[2], "source": requests[2]["source"].copy()}
+    wrong["source"][0, 1], wrong["source"][2, 0] = 11, -1
+    asked = [("predict", inputs) for inputs in [*requests, wrong]]
+    *answers, flagged = served.ask(folder, asked)
+    for answer in answers:
+        assert answer.keys() == {"score", "first", "valid"}
+        assert answer["valid"].all()
     check(model, requests, answers)
+    # A row with an id that is not there is flagged, and leaves the others.
+    assert flagged["valid"].tolist() == [False, True, False]
+    assert not flagged["score"][[0, 2]].any()
+    np.testing.assert_allclose(
+        flagged["score"][1], answers[2]["score"][1], atol=1e-5
+    )
 
 
 def test_only_core_ops_are_used(folder):
@@ -132,6 +143,13 @@ def test_a_model_that_does_not_say_what_it_takes_is_refused():
         ValueError, match=r"'unknown' does not say .* with keras.Input"
     ):
         FunctionalPrediction(model)
+
+
+def test_an_output_may_not_have_the_name_of_the_flag():
+    ids = keras.Input((3,), dtype="int32")
+    vectors = keras.layers.Embedding(5, 2)(ids)
+    with pytest.raises(ValueError, match="'valid' must have another name"):
+        FunctionalPrediction(keras.Model(ids, {"valid": vectors}))
 
 
 def test_an_output_without_the_batch_is_refused():
