@@ -1,12 +1,14 @@
 import shutil
 import threading
 import time
+from concurrent import futures
 
 import numpy as np
 import pytest
 import tensorflow as tf
 
 from keras_attn.export import served_models
+from keras_attn.export.loaded import LoadedModel
 from keras_attn.export.served_models import ServedModel
 from keras_attn.export.warmup import write_warmup
 from tests.export import echo
@@ -132,6 +134,28 @@ def test_a_version_in_use_is_freed_after_its_last_answer(
     assert state(model) == {1: "END", 2: "AVAILABLE"}
 
 
+def test_no_request_fails_while_versions_change(model, versions, folder):
+    answers = []
+    done = threading.Event()
+
+    def ask():
+        while not done.is_set():
+            with model.use("echo") as (number, loaded):
+                answers.append(factor(loaded) == number + 1.0)
+
+    with futures.ThreadPoolExecutor(3) as pool:
+        asking = [pool.submit(ask) for _ in range(3)]
+        publish(versions, folder, 2)
+        model.refresh()
+        shutil.rmtree(folder / "2")
+        model.refresh()
+        done.set()
+        for each in asking:
+            each.result(timeout=60)
+    assert answers
+    assert all(answers)
+
+
 def test_the_folder_is_watched(versions, folder):
     model = ServedModel(folder, "echo", poll_seconds=0.02)
     publish(versions, folder, 2)
@@ -163,8 +187,27 @@ def test_warm_up_requests_are_run(folder):
     ],
 )
 def test_a_version_that_fails_its_warm_up_does_not_load(
-    folder, signature, inputs, complaint
+    folder, signature, inputs, complaint, monkeypatch
 ):
+    closed = []
+    monkeypatch.setattr(LoadedModel, "close", lambda it: closed.append(it))
     write_warmup(folder / "1", [(signature, inputs)])
     with pytest.raises((RuntimeError, ValueError), match=complaint):
         ServedModel(folder, "echo", poll_seconds=NEVER)
+    assert len(closed) == 1
+
+
+def test_xla_is_switched_off_if_asked_for(folder, monkeypatch):
+    asked = []
+
+    def load(path, *, disable_xla):
+        # Not really: it would stay off for the tests that follow.
+        asked.append(disable_xla)
+        return LoadedModel(path)
+
+    monkeypatch.setattr(served_models, "LoadedModel", load)
+    for disable_xla in (False, True):
+        ServedModel(
+            folder, "echo", poll_seconds=NEVER, disable_xla=disable_xla
+        ).close()
+    assert asked == [False, True]

@@ -1,21 +1,26 @@
 """Exported models, served and asked as their users will."""
 
 import base64
+import json
 import pathlib
+import re
 import subprocess
 import sys
+import textwrap
 
 import keras
+import numpy as np
 import pytest
 
 from keras_attn.export.exporting import export_model
 from keras_attn.export.serving import serve
+from keras_attn.models import Transformer
 from tests.export import echo
 from tests.export import writers
 from tests.export.image_files import BAD
 from tests.export.image_files import GOOD
 
-SMOKE_TEST = pathlib.Path(__file__).parents[2] / "export" / "smoke_test.py"
+FOLDER = pathlib.Path(__file__).parents[2] / "export"
 
 
 def classifier():
@@ -63,6 +68,19 @@ def served(*names):
     return pytest.mark.parametrize("server", names, indirect=True)
 
 
+def run(script, server, *arguments):
+    """Run a script of the operators' folder, which must succeed."""
+    at = ["--server", f"http://127.0.0.1:{server.rest_port}"]
+    answer = subprocess.run(
+        [sys.executable, str(FOLDER / script), *at, *arguments],
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert answer.returncode == 0, answer.stdout + answer.stderr
+    return answer.stdout
+
+
 def ask(server, inputs, signature="serving_default"):
     status, answer = echo.http(
         server.rest_port,
@@ -75,17 +93,8 @@ def ask(server, inputs, signature="serving_default"):
 
 @served("classifier", TRANSLATOR)
 def test_a_server_answers_as_the_export_recorded(server):
-    answer = subprocess.run(
-        [
-            *(sys.executable, str(SMOKE_TEST), str(server.folder)),
-            *("--server", f"http://127.0.0.1:{server.rest_port}"),
-        ],
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
-    assert answer.returncode == 0, answer.stdout + answer.stderr
-    assert "serving_default" in answer.stdout
+    table = run("smoke_test.py", server, str(server.folder))
+    assert "serving_default" in table
 
 
 @served("classifier")
@@ -107,3 +116,23 @@ def test_a_bad_text_does_not_fail_its_batch(server):
     assert together["truncated"] == [False, False, True, False]
     for name, (value,) in alone.items():
         assert together[name][3] == pytest.approx(value)
+
+
+@pytest.mark.slow
+def test_the_commands_of_the_readme_lead_to_an_answer(tmp_path, monkeypatch):
+    readme = (FOLDER / "README.md").read_text()
+    (code,) = re.findall(r"python -c '\n(.*?)'", readme, re.DOTALL)
+    monkeypatch.chdir(tmp_path)
+    pathlib.Path("checkpoints").mkdir()
+    tokenizer = writers.SOURCE
+    tokenizer.save("checkpoints/tokenizer")
+    size = {"vocabulary_size": tokenizer.vocabulary_size}
+    model = Transformer(**size, num_layers=1, num_heads=2, units=8)
+    model({"source": np.ones([1, 2]), "target": np.ones([1, 2])})
+    model.save("checkpoints/translator.keras")
+    exec(textwrap.dedent(code), {})
+    (smoke_test,) = re.findall(r"python export/smoke_test.py (\S+)", readme)
+    with serve(smoke_test, grpc_port=0, rest_port=0) as server:
+        run("smoke_test.py", server, smoke_test)
+        answer = run("client.py", server, "--model", "translator", "a b")
+    assert json.loads(answer)["valid"] == [True]
