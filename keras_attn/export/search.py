@@ -59,7 +59,7 @@ class Search:
         # One function in the file, however many signatures step through it.
         self._step = tf.function(model.step, autograph=False)
 
-    def find(self, state, start_id, limits):
+    def find(self, state, start_id, limits, *, keep_state: bool = False):
         """Look for answers.
 
         Args:
@@ -67,17 +67,20 @@ class Search:
             start_id: (batch,) int32, the first tokens that are fed.
             limits: (batch,) int32, the most tokens of each row; 0 for a row
                 that needs no answer.
+            keep_state: Whether the last state is returned too.
 
         Returns:
             `{"tokens": (batch, max_length), "lengths": (batch,),
-            "log_probability": (batch,), "state"}`. The lengths count the end;
-            after it there is nothing but ends.
+            "log_probability": (batch,)}`, then `"state"`. The lengths count
+            the end; after it there is nothing but ends.
         """
         options = dict(self.options)
         if self.name == "sample":
             # Not one seed for all, which would tell rows by their places.
             seed = options.get("seed") or 0
             options["seed"] = tf.fill([tf.shape(limits)[0]], seed)
+        if self.name == "beam" and "forbidden_ids" not in options:
+            return self._beam(options, state, start_id, limits, keep_state)
         return self._run(self.name, options, state, start_id, limits)
 
     def draw(self, state, start_id, limits, temperature, seed):
@@ -122,11 +125,8 @@ class Search:
                 "total": tf.zeros([rows]),
                 "logits": tf.zeros([rows, self._vocabulary(start_id, state)]),
             },
-            batch_size=rows,
-            max_length=self.max_length,
-            start_id=start_id,
-            end_id=self.end_id,
             return_state=True,
+            **self._settings(start_id),
             **options,
         )
         tokens = tf.reshape(tokens, [rows, self.max_length])
@@ -139,17 +139,44 @@ class Search:
             "state": state["model"],
         }
 
+    def _beam(self, options, state, start_id, limits, keep_state):
+        """Beam search, which keeps sums of its own: another costs time."""
+        tokens, scores, *states = SEARCHES["beam"](
+            self._bounded_step,
+            {"model": state, "memory": {"limits": limits}},
+            return_state=keep_state,
+            **self._settings(start_id),
+            **options,
+        )
+        tokens = tokens[:, 0]
+        lengths = self._lengths(tokens)
+        penalty = options.get("length_penalty", 0.0)
+        found = {
+            "tokens": tokens,
+            "lengths": tf.minimum(lengths, limits),
+            "log_probability": scores[:, 0]
+            * ((5 + tf.cast(lengths, tf.float32)) / 6) ** penalty,
+        }
+        if keep_state:
+            found["state"] = states[0]["model"]
+        return found
+
+    def _settings(self, start_id):
+        return {
+            "batch_size": tf.shape(start_id)[0],
+            "max_length": self.max_length,
+            "start_id": start_id,
+            "end_id": self.end_id,
+        }
+
     def _bounded_step(self, token, state, index):
         """A step of the model that ends each row at its limit."""
-        total = _add_last(state, token, index)
-        logits, after = self._step(token, state["model"], index)
-        state = {
-            **state,
-            "model": after,
-            "total": total,
-            "logits": tf.cast(logits, tf.float32),
-        }
         memory = state["memory"]
+        logits, after = self._step(token, state["model"], index)
+        after = {**state, "model": after}
+        if "total" in state:
+            after["total"] = _add_last(state, token, index)
+            after["logits"] = tf.cast(logits, tf.float32)
         forced, is_forced = self.end_id, index >= memory["limits"]
         if "answers" in memory:
             given = tf.gather(memory["answers"], index, axis=1)
@@ -161,7 +188,7 @@ class Search:
             off_value=tf.constant(-math.inf, logits.dtype),
         )
         is_forced = tf.reshape(is_forced, [-1, 1])
-        return tf.where(is_forced, only, logits), state
+        return tf.where(is_forced, only, logits), after
 
     def _vocabulary(self, token, state):
         function = self._step.get_concrete_function(

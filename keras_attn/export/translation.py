@@ -153,7 +153,9 @@ class Translation(GenerativeTask):
         # As `encode` would with `keep_attention`, but with one encoder for
         # all signatures.
         state["attention"] = tf.zeros(shape)
-        found = self.search.find(state, start_id, self.limits(valid))
+        found = self.search.find(
+            state, start_id, self.limits(valid), keep_state=True
+        )
         width = self.source_length
         missing = [0, width - tf.shape(source)[1]]
         source = tf.pad(

@@ -1,3 +1,5 @@
+import functools
+
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -85,11 +87,16 @@ def test_beam_search_tells_the_sum_without_its_penalty(table, length_penalty):
     options = {"width": 3, "length_penalty": length_penalty}
     found = run(search("beam", **options).find, table)
     for row, tokens in enumerate(found["tokens"].tolist()):
-        best, _ = markov.beam(table[row], START, max_length=LENGTH, **options)[
-            0
-        ]
-        assert tokens == best
+        beams = markov.beam(table[row], START, max_length=LENGTH, **options)
+        assert tokens == beams[0][0]
     check_scores(found, table)
+
+
+def test_what_is_forbidden_keeps_its_probability(table):
+    for name in ("greedy", "beam"):
+        found = run(search(name, forbidden_ids=[1]).find, table)
+        assert 1 not in found["tokens"]
+        check_scores(found, table)
 
 
 def test_sampling_has_one_answer_for_a_row_wherever_it_stands(table):
@@ -122,8 +129,10 @@ def test_a_row_ends_at_its_limit_and_that_end_is_not_counted(table, name):
     assert found["lengths"].tolist() == limits.tolist()
 
 
-def test_the_state_that_comes_back_is_the_models_own(table):
-    found = run(search().find, table)
+@pytest.mark.parametrize("name", ["greedy", "beam"])
+def test_the_state_that_comes_back_is_the_models_own(table, name):
+    find = functools.partial(search(name).find, keep_state=True)
+    found = run(find, table)
     history = found["state"]["history"]
     for row, tokens in enumerate(found["tokens"]):
         written = until_end(tokens)
