@@ -7,6 +7,7 @@
 """
 
 import argparse
+import base64
 import json
 import sys
 import urllib.error
@@ -60,6 +61,15 @@ def predict(url, inputs, signature="serving_default", timeout=60.0):
     return ask(f"{url}:predict", body, timeout)["outputs"]
 
 
+def row(argument):
+    """A word of the command line as JSON, whatever its bytes are."""
+    data = argument.encode("utf-8", "surrogateescape")
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        return {"b64": base64.b64encode(data).decode()}
+
+
 def main(arguments=None):
     """Ask what the command line says, and print the answer as JSON."""
     parser = argparse.ArgumentParser(
@@ -83,7 +93,8 @@ def main(arguments=None):
         if options.metadata:
             answer = ask(f"{url}/metadata", timeout=options.timeout)
         else:
-            inputs = options.text or json.loads(options.inputs)
+            inputs = [row(text) for text in options.text]
+            inputs = inputs or json.loads(options.inputs)
             answer = predict(url, inputs, options.signature, options.timeout)
     except (RequestError, OSError, ValueError) as error:
         sys.exit(f"{url}: {error}")

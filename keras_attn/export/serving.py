@@ -17,6 +17,8 @@ THREADS = 8
 class LoopbackServer:
     """What `serve` starts; a context manager that ends with its block.
 
+    It is there to try clients and exports: production is TF Serving.
+
     Attributes:
         model_name: What clients call the model.
         host: The address it listens at.

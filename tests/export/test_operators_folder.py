@@ -2,6 +2,7 @@
 
 import ast
 import json
+import os
 import pathlib
 import re
 import runpy
@@ -201,6 +202,7 @@ def run(script, server, *arguments):
         [sys.executable, str(FOLDER / script), *at, *arguments],
         capture_output=True,
         encoding="utf-8",
+        errors="surrogateescape",
         timeout=120,
     )
 
@@ -222,6 +224,12 @@ def test_the_client_asks_by_text_by_name_and_for_metadata(server):
     assert row == pytest.approx([1.4, 2.8, 4.2])
     answer = run("client.py", server, "--model", "echo", "--metadata")
     assert json.loads(answer.stdout)["model_spec"]["version"] == "1"
+
+
+def test_the_client_sends_any_bytes_of_the_command_line(server):
+    word = os.fsdecode(b"\xff\xfe")
+    answer = run("client.py", server, "--model", "echo", word)
+    assert json.loads(answer.stdout)["copy_bytes"] == [{"b64": "//4="}]
 
 
 def test_the_client_says_what_the_server_complains_of(server):

@@ -216,4 +216,4 @@ def test_the_port_must_be_free_and_is_free_afterwards(model):
         before = threading.active_count()
         with rest_server(model, pool, "127.0.0.1", port) as again:
             assert again == port
-        assert threading.active_count() == before
+        assert threading.active_count() <= before

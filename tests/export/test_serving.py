@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from concurrent import futures
 
 import grpc
@@ -78,7 +79,7 @@ def test_a_closed_server_is_gone_with_its_threads(folder):
     server.close()  # twice does no harm
     with pytest.raises(OSError, match="refused"):
         echo.http(server.rest_port, "/v1/models/echo")
-    assert threading.active_count() == before
+    assert threading.active_count() <= before
 
 
 def test_the_model_can_have_another_name(folder):
@@ -96,7 +97,7 @@ def test_a_server_that_cannot_start_leaves_nothing_behind(
         serve(folder, grpc_port=0, rest_port=server.rest_port)
     with pytest.raises(OSError, match=str(server.grpc_port)):
         serve(folder, grpc_port=server.grpc_port, rest_port=0)
-    assert threading.active_count() == before
+    assert threading.active_count() <= before
     assert echo.http(server.rest_port, "/v1/models/echo")[0] == 200
     with pytest.raises(FileNotFoundError, match="holds no version"):
         serve(tmp_path, grpc_port=0, rest_port=0)
@@ -145,10 +146,19 @@ def test_large_requests_leave_no_memory_behind(server):
 def test_a_signal_ends_it(folder, stop):
     before = signal.getsignal(stop)
     server = serve(folder, grpc_port=0, rest_port=0)
-    timer = threading.Timer(0.2, signal.raise_signal, [stop])
-    timer.start()
+
+    def send():
+        # Too early, it would end the tests.
+        for _ in range(6000):
+            if signal.getsignal(stop) is not before:
+                signal.raise_signal(stop)
+                break
+            time.sleep(0.01)
+
+    sender = threading.Thread(target=send)
+    sender.start()
     server.run_until_stopped()
-    timer.join()
+    sender.join()
     assert signal.getsignal(stop) is before
     with pytest.raises(OSError, match="refused"):
         echo.http(server.rest_port, "/v1/models/echo")
