@@ -198,6 +198,8 @@ def _handler(answer: Callable, model: ServedModel) -> Callable:
     codes = {code.value[0]: code for code in grpc.StatusCode}
 
     def handle(request, context):
+        if not context.is_active():
+            context.abort(grpc.StatusCode.CANCELLED, "The client has gone.")
         try:
             return answer(model, request)
         except Exception as error:

@@ -1,4 +1,6 @@
 import collections
+import threading
+import time
 from concurrent import futures
 
 import grpc
@@ -16,6 +18,7 @@ from tensorflow_serving.apis import prediction_service_pb2_grpc
 from tensorflow_serving.apis import regression_pb2
 
 from keras_attn.export.grpc_service import grpc_server
+from keras_attn.export.loaded import LoadedModel
 from keras_attn.export.served_models import ServedModel
 from tests.export import echo
 
@@ -161,6 +164,37 @@ def test_a_long_message_is_cut_so_that_it_arrives(stubs):
     code, message = refusal(stubs.predictions.Predict, request)
     assert code == grpc.StatusCode.FAILED_PRECONDITION
     assert len(message) < 2000
+
+
+def test_who_has_gone_is_not_answered(model, monkeypatch):
+    asked, go_on = [], threading.Event()
+
+    def run(loaded, signature, inputs):
+        asked.append(signature)
+        go_on.wait(60)
+        return {name: inputs["text"] for name in ("text", "copy_bytes")}
+
+    monkeypatch.setattr(LoadedModel, "run", run)
+    with (
+        futures.ThreadPoolExecutor(1) as pool,
+        grpc_server(model, pool, "127.0.0.1", 0) as port,
+        grpc.insecure_channel(f"127.0.0.1:{port}") as channel,
+    ):
+        stub = prediction_service_pb2_grpc.PredictionServiceStub(channel)
+        request = echo.predict_request(text=[b"a"])
+        request.output_filter.append("text")
+        waiting = [stub.Predict.future(request) for _ in range(5)]
+        first, *others = waiting
+        for _ in range(6000):
+            if pool._work_queue.qsize() == len(others):
+                break
+            time.sleep(0.01)
+        for each in others:
+            each.cancel()
+        time.sleep(0.3)  # the server must hear of it
+        go_on.set()
+        assert first.result(60).outputs["text"].string_val == [b"a"]
+    assert len(asked) < 5
 
 
 def test_metadata_are_the_signatures(stubs, model):
