@@ -68,7 +68,7 @@ def assert_same(outputs, expected):
     assert outputs.keys() == expected.keys()
     for name, array in expected.items():
         if array.dtype == "float32":
-            np.testing.assert_allclose(outputs[name], array, atol=1e-5)
+            np.testing.assert_allclose(outputs[name], array, 1e-5, 1e-5)
         else:
             assert outputs[name].tolist() == array.tolist(), name
 
@@ -149,7 +149,7 @@ def test_a_given_answer_is_scored_without_an_end(writer):
             TARGET(answers[row]).numpy().tolist(),
         )
         np.testing.assert_allclose(
-            outputs["log_probability"][row], wanted, atol=1e-5
+            outputs["log_probability"][row], wanted, rtol=1e-5
         )
     assert not outputs["log_probability"][3:].any()
     long = writer.ask(

@@ -71,7 +71,7 @@ def assert_same(outputs, expected):
     assert outputs.keys() == expected.keys()
     for name, array in expected.items():
         if array.dtype == "float32":
-            np.testing.assert_allclose(outputs[name], array, atol=1e-5)
+            np.testing.assert_allclose(outputs[name], array, 1e-5, 1e-5)
         else:
             assert outputs[name].tolist() == array.tolist(), name
 
@@ -155,7 +155,7 @@ def test_a_given_answer_is_scored_with_its_end(translator):
             translator.model, read(texts[row : row + 1]), tokens[None]
         )
         np.testing.assert_allclose(
-            outputs["log_probability"][row], wanted[0], atol=1e-5
+            outputs["log_probability"][row], wanted[0], rtol=1e-5
         )
     assert outputs["log_probability"][3] == 0
     long = translator.ask(
