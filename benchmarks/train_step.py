@@ -61,6 +61,8 @@ def keras_hub(kind, length):
         VOCABULARY, length, WIDTH, mask_zero=True
     )
     sizes = dict(intermediate_dim=4 * WIDTH, num_heads=HEADS)
+    if kind == "gpt":
+        sizes["activation"] = keras_hub.utils.keras_utils.gelu_approximate
     source, target, labels = batch(length)
     inputs = {"target": tokens("target")}
     values = {"target": target}

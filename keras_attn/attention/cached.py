@@ -7,16 +7,11 @@ from keras import ops
 from keras_attn.attention.projected import ProjectedAttention
 from keras_attn.attention.projected import project_each
 from keras_attn.ops import cache
-from keras_attn.ops import checks
 from keras_attn.ops import masks
 from keras_attn.ops.attend import attention
-from keras_attn.ops.dense import attend_heads
+from keras_attn.ops.parts import Part
+from keras_attn.ops.parts import attend_parts
 from keras_attn.ops.scores import Rules
-
-TOO_LONG = (
-    "A prompt is longer than the cache. Give `max_length` room for the "
-    "prompt and all the tokens that follow it."
-)
 
 
 class CachedAttention(ProjectedAttention):
@@ -26,11 +21,12 @@ class CachedAttention(ProjectedAttention):
 
     where only the newest key and value are computed; the rest are kept. The
     steps one after the other equal one causal call on the whole sequence.
-    A subclass has the attributes of `MultiHeadAttention`.
+    What a prompt leaves is kept apart, under "memory", where no step has to
+    copy it. A subclass has the attributes of `MultiHeadAttention`.
     """
 
     def num_slots(self, max_length: int) -> int:
-        """Slots that a cache needs for sequences up to `max_length`."""
+        """Slots that are needed to keep up to `max_length` tokens."""
         if self.sliding_window is None:
             return max_length
         # A length that only the running graph knows cannot be compared.
@@ -39,7 +35,7 @@ class CachedAttention(ProjectedAttention):
         return min(max_length, self.sliding_window)
 
     def empty_cache(self, rows, max_length: int):
-        """A cache to start from: (rows, kv_heads, slots, depth) zeros."""
+        """Room for tokens to come: (rows, kv_heads, slots, depth) zeros."""
         heads = self.num_kv_heads or self.num_heads
         slots = self.num_slots(max_length)
         dtype = self.compute_dtype
@@ -55,16 +51,17 @@ class CachedAttention(ProjectedAttention):
             inputs: (rows, prompt, features); each prompt stands first in its
                 row, whatever fills the row up is not looked at.
             lengths: (rows,) integers.
-            max_length: How long the sequences may become.
+            max_length: How many tokens may follow.
 
         Returns:
             (rows, prompt, features) output, and the cache: `key` and `value`,
-            (rows, kv_heads, slots, depth).
+            (rows, kv_heads, slots, depth), empty yet, and under "memory" those
+            of the prompt with its `length`.
         """
         lengths = ops.cast(lengths, "int32")
-        if self.sliding_window is None:
-            lengths = checks.at_most(lengths, max_length, TOO_LONG)
-        query, key, value = self._project(inputs)
+        inputs = ops.cast(inputs, self.compute_dtype)
+        projections = (self.query_dense, self.key_dense, self.value_dense)
+        query, key, value = project_each((inputs,) * 3, projections)
         positions = masks.from_start(query)
         output = attention(
             query,
@@ -78,11 +75,15 @@ class CachedAttention(ProjectedAttention):
         )
         for modifier in self.modifiers:
             key = modifier.key_heads(key, positions)
-        slots = self.num_slots(max_length)
-        kept = {
-            "key": cache.fill(_heads_first(key), lengths, slots),
-            "value": cache.fill(_heads_first(value), lengths, slots),
-        }
+        prompt = {"key": _heads_first(key), "value": _heads_first(value)}
+        if self.sliding_window is not None:
+            slots = self.num_slots(ops.shape(inputs)[1])
+            prompt = {
+                name: cache.fill(heads, lengths, slots)
+                for name, heads in prompt.items()
+            }
+        kept = self.empty_cache(ops.shape(inputs)[0], max_length)
+        kept["memory"] = {**prompt, "length": lengths}
         return self._out(output, inputs), kept
 
     def step(self, inputs, kept, positions, return_attention_scores=False):
@@ -91,32 +92,45 @@ class CachedAttention(ProjectedAttention):
         Args:
             inputs: (rows, 1, features).
             kept: The cache.
-            positions: (rows,) integers, where the tokens stand; below the
-                cache's `max_length`.
+            positions: (rows,) integers, where the tokens stand; no more than
+                the cache's `max_length` after the prompt.
             return_attention_scores: Whether to return the weights as well.
 
         Returns:
             (rows, 1, features) output, the cache with the new token, and the
-            (rows, heads, 1, slots) weights if asked for.
+            weights if asked for: (rows, heads, 1, slots), the prompt's first.
         """
-        query, key, value = self._project(inputs)
+        inputs = ops.cast(inputs, self.compute_dtype)
+        # Not in one product: to lay the kernels side by side, step by step,
+        # takes longer than to multiply a few rows by them.
+        query, key, value = (
+            projection(inputs)
+            for projection in (
+                self.query_dense,
+                self.key_dense,
+                self.value_dense,
+            )
+        )
         positions = ops.cast(positions, "int32")
-        clock = cache.Clock(positions, ops.shape(kept["key"])[2])
+        prompt = kept.get("memory")
+        clock = cache.Clock(
+            positions,
+            ops.shape(kept["key"])[2],
+            first=0 if prompt is None else prompt["length"],
+        )
         for modifier in self.modifiers:
             query = modifier.query_heads(query, clock.query_positions)
             key = modifier.key_heads(key, clock.query_positions)
         kept = {
+            **kept,
             "key": cache.write(kept["key"], _heads_first(key), clock),
             "value": cache.write(kept["value"], _heads_first(value), clock),
         }
-        key_positions = clock.key_positions()
-        output, weights = self._attend(
-            query,
-            kept,
-            clock.query_positions,
-            key_positions,
-            mask=(key_positions >= 0)[:, None, None],
-        )
+        parts = [_part(kept, clock)]
+        if prompt is not None:
+            slots = ops.shape(prompt["key"])[2]
+            parts.insert(0, _part(prompt, cache.Clock(clock.first - 1, slots)))
+        output, weights = self._attend(query, parts, clock.query_positions)
         output = self._out(output, inputs)
         if return_attention_scores:
             return output, kept, weights
@@ -163,35 +177,28 @@ class CachedAttention(ProjectedAttention):
         positions = ops.cast(positions, "int32")[:, None]
         for modifier in self.modifiers:
             query = modifier.query_heads(query, positions)
-        output, weights = self._attend(
-            query,
-            kept,
-            positions,
-            ops.arange(ops.shape(kept["key"])[2], dtype="int32")[None],
+        part = Part(
+            **kept,
+            positions=ops.arange(ops.shape(kept["key"])[2], dtype="int32")[
+                None
+            ],
             mask=None if mask is None else mask[:, None, None],
         )
+        output, weights = self._attend(query, [part], positions)
         output = self._out(output, inputs)
         return (output, weights) if return_attention_scores else output
 
-    def _project(self, inputs):
-        inputs = ops.cast(inputs, self.compute_dtype)
-        projections = (self.query_dense, self.key_dense, self.value_dense)
-        return project_each((inputs, inputs, inputs), projections)
-
-    def _attend(self, query, kept, query_positions, key_positions, *, mask):
+    def _attend(self, query, parts, query_positions):
         rules = Rules(
             scale=1 / math.sqrt(self.key_dim),
             window=self.sliding_window,
             modifiers=tuple(self.modifiers),
         )
-        output, weights = attend_heads(
+        output, weights = attend_parts(
             rules,
             _heads_first(query),
-            kept["key"],
-            kept["value"],
+            parts,
             query_positions,
-            key_positions,
-            mask=mask,
             parameters=tuple(each.parameters() for each in self.modifiers),
         )
         return _heads_first(output), weights
@@ -200,6 +207,13 @@ class CachedAttention(ProjectedAttention):
         if self.use_gate:
             output *= self._gate_dense(inputs)
         return self.output_dense(output)
+
+
+def _part(kept, clock):
+    """What is kept, with the positions that the clock tells."""
+    positions = clock.key_positions()
+    mask = (positions >= 0)[:, None, None]
+    return Part(kept["key"], kept["value"], positions, mask)
 
 
 def _heads_first(x):

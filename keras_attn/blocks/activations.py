@@ -1,6 +1,14 @@
-"""Nonlinearities by name, Keras' own and one that it lacks a name for."""
+"""Nonlinearities by name: Keras' own, and GELU that keeps little."""
 
 import keras
+
+from keras_attn.ops import gelu as gaussian
+
+
+@keras.saving.register_keras_serializable(package="keras_attn")
+def gelu(x):
+    """GELU by the error function: x (1 + erf(x / √2)) / 2."""
+    return gaussian.gelu(x)
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
@@ -9,18 +17,22 @@ def gelu_tanh(x):
 
     x · (1 + tanh(√(2/π) (x + 0.044715 x³))) / 2
     """
-    return keras.activations.gelu(x, approximate=True)
+    return gaussian.gelu(x, approximate=True)
+
+
+_OWN = {"gelu": gelu, "gelu_tanh": gelu_tanh}
 
 
 def get(activation):
     """Find a nonlinearity by name; a function stays as it is."""
-    if activation == "gelu_tanh":
-        return gelu_tanh
+    if isinstance(activation, str) and activation in _OWN:
+        return _OWN[activation]
     return keras.activations.get(activation)
 
 
 def serialize(activation):
     """A name for the config."""
-    if activation is gelu_tanh:
-        return "gelu_tanh"
+    for name, function in _OWN.items():
+        if activation is function:
+            return name
     return keras.activations.serialize(activation)

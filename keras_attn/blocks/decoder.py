@@ -124,7 +124,7 @@ class DecoderBlock(Block):
         Args:
             inputs: (rows, prompt, features), prompts first in their rows.
             lengths: (rows,) integers.
-            max_length: How long the sequences may become.
+            max_length: How many tokens may follow.
 
         Returns:
             (rows, prompt, features) output and the cache.

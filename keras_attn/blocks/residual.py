@@ -3,7 +3,9 @@
 import keras
 
 from keras_attn.attention import checks
+from keras_attn.blocks.layer_normalization import LayerNormalization
 from keras_attn.blocks.layer_scale import LayerScale
+from keras_attn.blocks.rms_normalization import RMSNormalization
 from keras_attn.blocks.stochastic_depth import StochasticDepth
 from keras_attn.ops.checks import dropout_rate
 
@@ -97,11 +99,5 @@ class Residual(keras.layers.Layer):
 
 def make_normalization(kind: str, epsilon: float, **options):
     """Make the layer that `kind`, "layer" or "rms", stands for."""
-    kinds = {
-        "layer": keras.layers.LayerNormalization,
-        "rms": keras.layers.RMSNormalization,
-    }
-    layer = kinds[kind](epsilon=epsilon, **options)
-    # Otherwise Keras' RMS normalisation warns, and drops the mask.
-    layer.supports_masking = True
-    return layer
+    kinds = {"layer": LayerNormalization, "rms": RMSNormalization}
+    return kinds[kind](epsilon=epsilon, **options)

@@ -176,10 +176,9 @@ class GPT(PresetModel):
         """
         tokens, lengths = self._read(inputs)
         self.stack.check_room(lengths + max_length)
-        slots = ops.shape(tokens)[1] + max_length
         return {
             "position": lengths,
-            "caches": self.stack.prefill(tokens, lengths, slots),
+            "caches": self.stack.prefill(tokens, lengths, max_length),
         }
 
     def step(self, token, state, index=None):

@@ -135,7 +135,7 @@ class Stack(keras.layers.Layer):
         Args:
             tokens: (rows, prompt) ids.
             lengths: (rows,) integers.
-            max_length: How long the sequences may become.
+            max_length: How many tokens may follow.
 
         Returns:
             The caches, one for each block.

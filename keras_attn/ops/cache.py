@@ -9,7 +9,7 @@ import tensorflow as tf
 class Clock:
     """Where each row stands, and which position each slot of a cache holds.
 
-        position p is kept in slot p mod slots
+        position p is kept in slot (p - first) mod slots
 
     so a cache of as many slots as there will be positions keeps them all, and
     a cache of `window` slots rolls: the newest position takes the place of the
@@ -18,10 +18,12 @@ class Clock:
     Args:
         positions: (rows,) integers, the position of the newest token.
         num_slots: Slots of a cache.
+        first: The first position that is kept; a number or (rows,).
     """
 
     positions: tf.Tensor
     num_slots: int | tf.Tensor
+    first: int | tf.Tensor = 0
 
     @property
     def query_positions(self):
@@ -30,12 +32,16 @@ class Clock:
 
     def key_positions(self):
         """(rows, slots) position in each slot; below 0 where it is empty."""
-        newest = self.positions[:, None]
-        return newest - (newest - tf.range(self.num_slots)) % self.num_slots
+        newest = (self.positions - self.first)[:, None]
+        kept = newest - (newest - tf.range(self.num_slots)) % self.num_slots
+        if isinstance(self.first, int) and self.first == 0:
+            return kept
+        first = tf.broadcast_to(self.first, tf.shape(self.positions))
+        return tf.where(kept < 0, kept, kept + first[:, None])
 
     def is_newest(self):
         """(rows, 1, slots, 1) booleans: the slot of the newest token."""
-        slot = self.positions % self.num_slots
+        slot = (self.positions - self.first) % self.num_slots
         newest = slot[:, None] == tf.range(self.num_slots)
         return newest[:, None, :, None]
 

@@ -2,13 +2,9 @@
 
 import tensorflow as tf
 
-from keras_attn.ops.dropout import seeded_dropout
+from keras_attn.ops.parts import Part
+from keras_attn.ops.parts import attend_parts
 from keras_attn.ops.scores import Rules
-from keras_attn.ops.scores import accumulation_dtype
-from keras_attn.ops.scores import grouped_matmul
-from keras_attn.ops.scores import scaled
-from keras_attn.ops.scores import tile_scores
-from keras_attn.ops.softmax import masked_softmax
 
 
 def dense_attention(
@@ -79,22 +75,12 @@ def attend_heads(
     Returns:
         (batch, heads, query, depth) output, and the weights.
     """
-    scores, visible = tile_scores(
+    return attend_parts(
         rules,
-        scaled(query, rules),
-        key,
+        query,
+        [Part(key, value, key_positions, mask, bias)],
         query_positions,
-        key_positions,
-        bias=bias,
-        mask=mask,
         parameters=parameters,
+        dropout=dropout,
+        seed=seed,
     )
-    sinks = rules.sinks(parameters)
-    if sinks is not None:
-        sinks = tf.cast(sinks, scores.dtype)[:, None, None]
-    weights = masked_softmax(scores, visible, sinks)
-    if dropout:
-        weights = seeded_dropout(weights, dropout, seed)
-    dtype = accumulation_dtype(value.dtype)
-    output = grouped_matmul(weights, tf.cast(value, dtype), transpose_key=False)
-    return tf.cast(output, value.dtype), tf.cast(weights, value.dtype)

@@ -144,6 +144,17 @@ def test_a_window_needs_no_more_slots_than_it_sees(
     for cache in (kept, layer.empty_cache(ROWS, max_length)):
         assert cache["key"].shape == (ROWS, 2, slots, DEPTH)
         assert cache["value"].shape == (ROWS, 2, slots, 5)
+    _, kept = layer.prefill(sequence[:, :5], [5, 1, 4], max_length)
+    prompt = 5 if case == "mha" else 3
+    assert kept["memory"]["key"].shape == (ROWS, 2, prompt, DEPTH)
+    assert kept["memory"]["value"].shape == (ROWS, 2, prompt, 5)
+
+
+def test_steps_leave_what_a_prompt_has_left_as_it_is(sequence, rng):
+    layer = make("everything", rng)
+    _, kept = layer.prefill(sequence[:, :5], [5, 1, 4], 2)
+    _, after = layer.step(sequence[:, 5:6], kept, [5, 1, 4])
+    assert after["memory"] is kept["memory"]
 
 
 @pytest.mark.parametrize("case", ["mha", "window", "sinks"])
@@ -159,16 +170,21 @@ def test_the_weights_are_those_that_made_the_step(case, sequence, rng):
         token, kept, positions, return_attention_scores=True
     )
     np.testing.assert_array_equal(output, silent)
-    slots = kept["key"].shape[2]
-    assert weights.shape == (ROWS, HEADS, 1, slots)
-    for position in range(6):
-        if position > 5 - slots:
+    slots, prompt = kept["key"].shape[2], kept["memory"]["key"].shape[2]
+    assert weights.shape == (ROWS, HEADS, 1, prompt + slots)
+    for position in range(5):
+        if position >= 5 - prompt:
             np.testing.assert_allclose(
-                weights[:, :, 0, position % slots],
+                weights[:, :, 0, position % prompt],
                 full[:, :, 5, position],
                 atol=1e-6,
             )
-    heads = np.einsum("bhqs,bhsd->bqhd", weights, kept["value"])
+    # The first token after the prompt is in the first slot after it.
+    np.testing.assert_allclose(
+        weights[:, :, 0, prompt], full[:, :, 5, 5], atol=1e-6
+    )
+    values = np.concatenate([kept["memory"]["value"], kept["value"]], axis=2)
+    heads = np.einsum("bhqs,bhsd->bqhd", weights, values)
     np.testing.assert_allclose(layer.output_dense(heads), output, atol=1e-5)
 
 
@@ -221,11 +237,12 @@ def test_xla_compiles_the_same_step(case, sequence, rng):
         _, kept = layer.prefill(sequence[:, :5], lengths, LENGTH)
         return layer.step(sequence[:, 5:6], kept, lengths)
 
-    output, kept = tf.function(next_after, jit_compile=True)(sequence)
-    expected, expected_kept = next_after(sequence)
-    np.testing.assert_allclose(output, expected, atol=1e-5)
-    for name, cache in expected_kept.items():
-        np.testing.assert_allclose(kept[name], cache, atol=1e-5)
+    compiled = tf.function(next_after, jit_compile=True)(sequence)
+    keras.tree.map_structure(
+        lambda x, y: np.testing.assert_allclose(x, y, atol=1e-5),
+        compiled,
+        next_after(sequence),
+    )
 
 
 @pytest.mark.parametrize("case", ["everything", "mha"])
@@ -263,7 +280,6 @@ def test_one_graph_serves_all_rows_and_lengths(case, sequence, rng):
 
 def test_the_server_steps_like_python(sequence, rng, tmp_path):
     layer = make("everything", rng)
-    slots = layer.num_slots(LENGTH)
 
     class Served(tf.Module):
         def __init__(self):
@@ -273,39 +289,30 @@ def test_the_server_steps_like_python(sequence, rng, tmp_path):
 
         @tf.function(
             input_signature=[
+                tf.TensorSpec([None, None, FEATURES], name="prompt"),
+                tf.TensorSpec([None], tf.int32, name="lengths"),
                 tf.TensorSpec([None, 1, FEATURES], name="token"),
-                tf.TensorSpec([None, 2, slots, DEPTH], name="key"),
-                tf.TensorSpec([None, 2, slots, 5], name="value"),
-                tf.TensorSpec([None], tf.int32, name="positions"),
             ]
         )
-        def step(self, token, key, value, positions):
-            output, kept = layer.step(
-                token, {"key": key, "value": value}, positions
-            )
-            return {"output": output, **kept}
+        def two_steps(self, prompt, lengths, token):
+            _, kept = layer.prefill(prompt, lengths, 2)
+            first, kept = layer.step(token, kept, lengths)
+            second, kept = layer.step(token, kept, lengths + 1)
+            return {"first": first, "second": second, "key": kept["key"]}
 
     served = Served()
-    tf.saved_model.save(served, tmp_path, signatures={"step": served.step})
+    tf.saved_model.save(served, tmp_path, signatures={"go": served.two_steps})
     assert not [op for op in cpp_loader.op_names(tmp_path) if "Xla" in op]
 
-    positions = np.array([6, 3, 1], "int32")
-    _, kept = layer.prefill(sequence[:, :6], positions, LENGTH)
-    token = sequence[:, 6:]
-    expected, expected_kept = layer.step(token, kept, positions)
+    lengths = np.array([6, 3, 0], "int32")
+    requests = [sequence[:, :6], lengths, sequence[:, 6:]]
+    expected = served.two_steps(*requests)
+    names = ("prompt", "lengths", "token")
     answer = cpp_loader.run(
-        tmp_path,
-        "step",
-        {
-            "token": token,
-            "key": kept["key"].numpy(),
-            "value": kept["value"].numpy(),
-            "positions": positions,
-        },
+        tmp_path, "go", dict(zip(names, requests, strict=True))
     )
-    np.testing.assert_allclose(answer["output"], expected, atol=1e-5)
-    for name, cache in expected_kept.items():
-        np.testing.assert_allclose(answer[name], cache, atol=1e-5)
+    for name, output in expected.items():
+        np.testing.assert_allclose(answer[name], output, atol=1e-5)
 
 
 @pytest.mark.parametrize(
@@ -349,15 +356,6 @@ def test_lora_and_integers_of_any_width_step_alike(sequence, rng):
     _, kept = layer.prefill(sequence[:, :4], lengths, LENGTH)
     output, _ = layer.step(sequence[:, 4:5], kept, lengths)
     np.testing.assert_allclose(output[:, 0], expected[:, 4], atol=1e-5)
-
-
-def test_a_prompt_longer_than_the_cache_is_refused(sequence, rng):
-    layer = make("mha", rng)
-    with pytest.raises(tf.errors.InvalidArgumentError, match="`max_length`"):
-        layer.prefill(sequence, [7, 5, 7], 6)
-    # Padding may be longer, and a window forgets in any case.
-    layer.prefill(sequence, [6, 5, 2], 6)
-    make("window", rng).prefill(sequence, [7, 5, 7], 6)
 
 
 def test_it_adds_no_weights(rng):

@@ -1,3 +1,5 @@
+import math
+
 import keras
 import numpy as np
 import pytest
@@ -13,6 +15,12 @@ def test_the_tanh_formula_of_gelu(rng):
     np.testing.assert_allclose(activations.gelu_tanh(x), expected, rtol=1e-6)
     exact = keras.activations.gelu(x)
     assert np.abs(exact - expected).max() > 1e-5
+
+
+def test_the_exact_gelu_is_that_of_keras(rng):
+    x = rng.normal(size=9, scale=3.0)
+    expected = [0.5 * v * (1 + math.erf(v / math.sqrt(2))) for v in x]
+    np.testing.assert_allclose(activations.gelu(x), expected, atol=1e-12)
 
 
 @pytest.mark.parametrize("name", ["gelu_tanh", "gelu", "relu", "silu"])

@@ -4,6 +4,7 @@ import keras
 import numpy as np
 import pytest
 
+from keras_attn.blocks import activations
 from keras_attn.blocks.block import Block
 from keras_attn.blocks.block import is_gated
 from keras_attn.blocks.encoder import EncoderBlock
@@ -23,7 +24,7 @@ def inputs(rng):
     [
         ("relu", FeedForward, keras.activations.relu),
         ("swiglu", GatedFeedForward, keras.activations.silu),
-        ("geglu", GatedFeedForward, keras.activations.gelu),
+        ("geglu", GatedFeedForward, activations.gelu),
         (keras.activations.tanh, FeedForward, keras.activations.tanh),
     ],
 )

@@ -94,6 +94,25 @@ def test_before_the_first_token_every_slot_is_empty():
     assert np.all(positions < 0)
 
 
+@pytest.mark.parametrize("num_slots", [7, 3, 1])
+def test_slots_are_counted_from_the_first_position_kept(num_slots):
+    first = np.array([4, 0, 2, 9], "int32")
+    shifted = [
+        Clock(tf.constant(first + step), num_slots, tf.constant(first))
+        for step in range(6)
+    ]
+    for step, clock in enumerate(shifted):
+        plain = Clock(tf.constant([step]), num_slots)
+        kept = plain.key_positions()
+        expected = np.where(kept < 0, -1, kept + first[:, None])
+        np.testing.assert_array_equal(
+            np.maximum(clock.key_positions(), -1), expected
+        )
+        np.testing.assert_array_equal(
+            clock.is_newest(), np.repeat(plain.is_newest(), 4, axis=0)
+        )
+
+
 def test_the_newest_slot_is_told_apart():
     newest = Clock(tf.constant([0, 5, 3]), 4).is_newest()
     np.testing.assert_array_equal(

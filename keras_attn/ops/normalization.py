@@ -1,0 +1,110 @@
+"""Vectors brought to one length, with gradients that keep little."""
+
+import tensorflow as tf
+
+from keras_attn.ops.scores import accumulation_dtype
+
+
+def layer_norm(x, gamma, beta, *, epsilon: float):
+    """Give every vector mean 0 and variance 1, then a scale and a shift.
+
+        output = gamma (x - mean) / √(variance + epsilon) + beta
+
+    Written with its gradient: the ops that TensorFlow would keep for it are
+    four tensors like `x`; this keeps `x`, which the path around the sublayer
+    keeps in any case.
+
+    Args:
+        x: (..., features) floats.
+        gamma, beta: (features,).
+        epsilon: Added to the variance.
+
+    Returns:
+        (..., features), in the dtype of `x`.
+
+    Reference:
+        Ba et al. 2016, section 3. https://arxiv.org/abs/1607.06450
+    """
+
+    @tf.custom_gradient
+    def normalize(x, gamma, beta):
+        dtype = accumulation_dtype(x.dtype)
+        normal, _ = _standardize(x, epsilon, centred=True)
+        output = normal * tf.cast(gamma, dtype) + tf.cast(beta, dtype)
+
+        def gradient(upstream):
+            upstream = tf.cast(upstream, dtype)
+            normal, scale = _standardize(x, epsilon, centred=True)
+            inner = upstream * tf.cast(gamma, dtype)
+            inner -= tf.reduce_mean(inner, axis=-1, keepdims=True)
+            return (
+                _back_to(x, _back(inner, normal, scale)),
+                _back_to(gamma, upstream * normal),
+                _back_to(beta, upstream),
+            )
+
+        return tf.cast(output, x.dtype), gradient
+
+    # Tensors: a function with a gradient of its own may not see variables.
+    return normalize(*map(tf.convert_to_tensor, (x, gamma, beta)))
+
+
+def rms_norm(x, gamma, *, epsilon: float):
+    """Give every vector a mean square of 1, then a scale.
+
+        output = gamma x / √(mean(x²) + epsilon)
+
+    Args:
+        x: (..., features) floats.
+        gamma: (features,).
+        epsilon: Added to the mean square.
+
+    Returns:
+        (..., features), in the dtype of `x`.
+
+    Reference:
+        Zhang and Sennrich 2019, section 4. https://arxiv.org/abs/1910.07467
+    """
+
+    @tf.custom_gradient
+    def normalize(x, gamma):
+        dtype = accumulation_dtype(x.dtype)
+        normal, _ = _standardize(x, epsilon, centred=False)
+        output = normal * tf.cast(gamma, dtype)
+
+        def gradient(upstream):
+            upstream = tf.cast(upstream, dtype)
+            normal, scale = _standardize(x, epsilon, centred=False)
+            inner = upstream * tf.cast(gamma, dtype)
+            return (
+                _back_to(x, _back(inner, normal, scale)),
+                _back_to(gamma, upstream * normal),
+            )
+
+        return tf.cast(output, x.dtype), gradient
+
+    return normalize(*map(tf.convert_to_tensor, (x, gamma)))
+
+
+def _standardize(x, epsilon, *, centred):
+    # Anew in the gradient, so that the gradient has a gradient itself. Not in
+    # float16, for which 256² is too much.
+    x = tf.cast(x, accumulation_dtype(x.dtype))
+    if centred:
+        x -= tf.reduce_mean(x, axis=-1, keepdims=True)
+    square = tf.reduce_mean(tf.square(x), axis=-1, keepdims=True)
+    scale = tf.math.rsqrt(square + tf.constant(epsilon, x.dtype))
+    return x * scale, scale
+
+
+def _back(inner, normal, scale):
+    along = tf.reduce_mean(inner * normal, axis=-1, keepdims=True)
+    return (inner - normal * along) * scale
+
+
+def _back_to(tensor, gradient):
+    """Sum over the axes that `tensor` lacks, in its dtype."""
+    missing = gradient.shape.rank - tensor.shape.rank
+    if missing:
+        gradient = tf.reduce_sum(gradient, axis=list(range(missing)))
+    return tf.cast(gradient, tensor.dtype)

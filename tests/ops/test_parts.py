@@ -1,0 +1,83 @@
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from keras_attn.modifiers import ALiBi
+from keras_attn.modifiers import Sinks
+from keras_attn.ops.dense import attend_heads
+from keras_attn.ops.parts import Part
+from keras_attn.ops.parts import attend_parts
+from keras_attn.ops.scores import Rules
+
+ROWS, HEADS, KV_HEADS, QUERIES, KEYS, DEPTH = 2, 4, 2, 3, 7, 5
+
+
+@pytest.fixture
+def tensors(rng):
+    query = rng.normal(size=(ROWS, HEADS, QUERIES, DEPTH))
+    key, value = rng.normal(size=(2, ROWS, KV_HEADS, KEYS, DEPTH))
+    return query, key, value
+
+
+@pytest.mark.parametrize("ends", [(4,), (1, 6), (0, 3)], ids=str)
+@pytest.mark.parametrize("modified", [False, True])
+def test_parts_are_attended_to_as_one(ends, modified, tensors, rng):
+    query, key, value = tensors
+    modifiers, parameters = (), ()
+    if modified:
+        modifiers = (ALiBi(), Sinks())
+        for modifier in modifiers:
+            modifier.build(
+                (None, None, HEADS, DEPTH), (None, None, KV_HEADS, DEPTH)
+            )
+        parameters = tuple(modifier.parameters() for modifier in modifiers)
+    rules = Rules(scale=0.3, window=4, modifiers=modifiers)
+    query_positions = np.array([[5, 6, 7], [2, 3, 4]])
+    key_positions = np.stack([rng.permutation(KEYS) for _ in range(ROWS)])
+    mask = rng.random((ROWS, 1, 1, KEYS)) < 0.7
+    expected, expected_weights = attend_heads(
+        rules,
+        tf.constant(query),
+        tf.constant(key),
+        tf.constant(value),
+        query_positions,
+        key_positions,
+        mask=mask,
+        parameters=parameters,
+    )
+    parts = [
+        Part(
+            tf.constant(key[:, :, start:end]),
+            tf.constant(value[:, :, start:end]),
+            key_positions[:, start:end],
+            mask[..., start:end],
+        )
+        for start, end in zip((0, *ends), (*ends, KEYS), strict=True)
+    ]
+    output, weights = attend_parts(
+        rules, tf.constant(query), parts, query_positions, parameters=parameters
+    )
+    np.testing.assert_allclose(output, expected, atol=1e-12)
+    np.testing.assert_allclose(weights, expected_weights, atol=1e-12)
+
+
+def test_the_output_has_the_dtype_of_the_values(tensors):
+    parts = [
+        Part(
+            tf.cast(key, "bfloat16"),
+            tf.cast(value, "bfloat16"),
+            np.arange(KEYS)[None],
+            np.ones((1, 1, 1, KEYS), bool),
+        )
+        for key, value in [tensors[1:]] * 2
+    ]
+    output, weights = attend_parts(
+        Rules(scale=1.0),
+        tf.cast(tensors[0], "bfloat16"),
+        parts,
+        np.arange(QUERIES)[None],
+    )
+    assert output.dtype == weights.dtype == "bfloat16"
+    np.testing.assert_allclose(
+        tf.reduce_sum(tf.cast(weights, "float32"), axis=-1), 1, atol=2e-2
+    )
