@@ -16,8 +16,8 @@ export TF_CPP_MIN_LOG_LEVEL ?= 3
 help: ## List the commands
 	@grep -E '^[a-z-]+:.*## ' Makefile | sed -E 's/:.*## /\t/' | expand -t 14
 
-demo: .venv/demo ## Train a small attention model, draw what it looks at
-	@.venv/bin/python -m examples.reverse_digits
+demo: .venv/demo ## Train a translator, export it, serve it and ask it
+	@.venv/bin/python -m examples.serve_translator
 
 test: .venv/test ## Run the quick tests
 	@$(PYTEST)
@@ -58,13 +58,13 @@ clean: ## Remove .venv and build/
 	@touch $@
 
 .venv/demo: .venv/made setup.cfg pyproject.toml
-	@echo "Installing TensorFlow, Keras and matplotlib (minutes, once)"
-	@$(INSTALL) -e ".[plot]"
+	@echo "Installing TensorFlow, Keras and what the examples need (minutes, once)"
+	@$(INSTALL) -e ".[examples]"
 	@touch $@
 
 .venv/test: .venv/demo
 	@echo "Installing the tools for testing"
-	@$(INSTALL) -e ".[plot,data,pretrained,dev]"
+	@$(INSTALL) -e ".[examples,pretrained,dev]"
 	@touch $@
 
 .venv/peers: .venv/test

@@ -14,6 +14,7 @@ import pathlib
 
 import keras
 import numpy as np
+import sacrebleu
 
 from examples import flags
 from keras_attn import data
@@ -22,6 +23,9 @@ from keras_attn import models
 from keras_attn import plot
 from keras_attn import text
 from keras_attn import training
+
+# As in the paper on the Transformer, section 6.1.
+LENGTH_PENALTY = 0.6
 
 
 @dataclasses.dataclass(frozen=True)
@@ -84,14 +88,14 @@ def translate(config, model, source, target, sentences):
         max_length=config.length,
         start_id=target.start_id,
         end_id=target.end_id,
-        length_penalty=0.6,
+        length_penalty=LENGTH_PENALTY,
     )
     strings = target.detokenize(tokens[:, 0]).numpy()
     return [string.decode() for string in strings]
 
 
 def draw(config, model, source, target, sentence):
-    """Picture where each word of a translation was looked up."""
+    """Picture where each word of a translation was looked up; its path."""
     rows = source.to_dense([sentence], config.length, start=False)
     state = model.encode({"source": rows}, config.length, keep_attention=True)
     tokens, state = decoding.greedy(
@@ -105,15 +109,17 @@ def draw(config, model, source, target, sentence):
     )
     words = [source.vocabulary[i] for i in rows[0] if i != source.pad_id]
     answer = [target.vocabulary[i] for i in tokens[0] if i != target.end_id]
+    # Even one that writes nothing has looked somewhere.
+    answer = answer or [target.vocabulary[target.end_id]]
     weights = state["attention"][0, : len(answer), : len(words)]
     path = pathlib.Path(config.folder) / "alignment.png"
     path.parent.mkdir(parents=True, exist_ok=True)
     plot.alignment(np.array(weights), words, answer).savefig(path, dpi=150)
-    print(f"What it looked at: {path}")
+    return path
 
 
-def main(config):
-    """Train, and return the share of held-out sentences that are right."""
+def train(config):
+    """Learn from the training split: the model and both tokenizers."""
     keras.utils.set_random_seed(config.seed)
     pairs = data.load(config.data)
     source, target = (learn_words(pairs, x) for x in ("source", "target"))
@@ -129,17 +135,35 @@ def main(config):
     model = build_model(config, source, target)
     print(f"{model.count_params():,} parameters")
     model.fit(batches.repeat(), steps_per_epoch=config.steps, shuffle=False)
+    return model, source, target
 
+
+def score(config, model, source, target):
+    """Translate held-out sentences, and say how well it went.
+
+    Returns:
+        The sentences, BLEU from 0 to 100, and the share that is right to the
+        letter.
+    """
     held_out = data.load(config.data, split="test").take(config.num_held_out)
     rows = list(held_out.as_numpy_iterator())
     sentences = [row["source"].decode() for row in rows]
     wanted = [row["target"].decode() for row in rows]
     answers = translate(config, model, source, target, sentences)
     right = np.mean([a == b for a, b in zip(answers, wanted, strict=True)])
-    print(f"{right:.1%} of {len(rows)} held-out sentences are right")
+    bleu = sacrebleu.corpus_bleu(answers, [wanted]).score
+    print(f"{len(rows)} held-out sentences: BLEU {bleu:.1f}, {right:.1%} right")
     for sentence, answer in list(zip(sentences, answers, strict=True))[:3]:
         print(f"  {sentence} -> {answer}")
-    draw(config, model, source, target, sentences[0])
+    return sentences, bleu, right
+
+
+def main(config):
+    """Train, and return the share of held-out sentences that are right."""
+    model, source, target = train(config)
+    sentences, _, right = score(config, model, source, target)
+    picture = draw(config, model, source, target, sentences[0])
+    print(f"What it looked at: {picture}")
     return right
 
 

@@ -10,16 +10,18 @@
     keras_attn.text       strings to ids and back: WordPieceTokenizer, ...
     keras_attn.data       files, TFDS or built-in data to fixed-shape batches
     keras_attn.training   losses, metrics, schedules; does a step fit a TPU?
+    keras_attn.export     a trained model to a SavedModel that TF Serving runs
     keras_attn.plot       pictures of what was looked at
 
 The house: data flows from left to right, and a room imports only rooms to
 its left.
 
-    ops ──┬── embeddings ──────────────┬── blocks ── models
-          ├── modifiers ── attention ──┘
-          ├── decoding
-          └── training
-    text ──── data
+    ops ──┬── embeddings ──────────────┬── blocks ── models ──┐
+          ├── modifiers ── attention ──┘                      ├── export
+          ├── decoding ───────────────────────────────────────┤
+          └── training                                        │
+    text ─┬───────────────────────────────────────────────────┘
+          └── data
     layers, the door to embeddings, attention and blocks
     plot, which no other room imports
 """
@@ -27,6 +29,7 @@ its left.
 from keras_attn import backend as backend
 from keras_attn import data as data
 from keras_attn import decoding as decoding
+from keras_attn import export as export
 from keras_attn import layers as layers
 from keras_attn import models as models
 from keras_attn import modifiers as modifiers

@@ -7,11 +7,12 @@ ROOT = pathlib.Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()
 
 
-def test_its_programs_print_what_it_says(capsys):
+def test_its_programs_print_what_it_says(capsys, monkeypatch, tmp_path):
     programs = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
     promised = re.findall(r"```text\n(.*?)```", README, re.DOTALL)
     assert programs and len(programs) == len(promised)
     names = {}
+    monkeypatch.chdir(tmp_path)  # one of them writes files
     for program, text in zip(programs, promised, strict=True):
         exec(program, names)
         printed = capsys.readouterr().out.splitlines()

@@ -10,6 +10,7 @@ import subprocess
 import sys
 
 import pytest
+import yaml
 from google.protobuf import descriptor_pb2
 from google.protobuf import descriptor_pool
 from google.protobuf import message_factory
@@ -117,7 +118,6 @@ def test_a_configuration_with_a_wrong_name_would_not_parse():
 
 
 def test_compose_hands_the_stock_image_every_configuration():
-    yaml = pytest.importorskip("yaml")
     text = (FOLDER / "compose.yaml").read_text()
     (service,) = yaml.safe_load(text)["services"].values()
     assert "tensorflow/serving:" in service["image"]
