@@ -142,8 +142,8 @@ def measure(sizes, args):
         "",
         f"{os.cpu_count()} cores, oneDNN on; {', '.join(versions)}; busy with "
         f"{os.getloadavg()[0]:.1f} other threads at the start, which should be "
-        f"near 0. A GPT of {sizes.layers} layers, {sizes.width} wide, with "
-        f"{sizes.vocabulary:,} words, writes {sizes.new} tokens.",
+        f"near 0. A GPT of {sizes.layers} layers, {sizes.width} wide, with at "
+        f"most {sizes.vocabulary:,} words, writes {sizes.new} tokens.",
         "",
     ]
     tokenizer, prompts = servables.tokenizer_and_prompts(sizes)
@@ -193,7 +193,7 @@ def main(arguments=None):
         ("batches", int, [1, 8], "texts of a request"),
         ("concurrencies", int, [1, 4], "requests under way at once"),
         ("requests", int, 200, "after so many a turn ends"),
-        ("seconds", float, 4.0, "or after so long"),
+        ("seconds", float, 3.0, "or after so long"),
         ("rounds", int, 3, "turns of each side"),
         ("loads", int, 5, "new processes for each folder"),
     ):
