@@ -39,7 +39,7 @@ class Config:
     steps: int = 2_000
     learning_rate: float = 1e-3
     prompt: str = "the "
-    num_written: int = 200
+    num_written: int = 60
     seed: int = 1337
 
 
@@ -70,7 +70,7 @@ def build_model(config, tokenizer):
         num_layers=config.num_layers,
         num_heads=config.num_heads,
         units=config.units,
-        max_length=config.length + config.num_written,
+        max_length=config.length,
         dropout=config.dropout,
         pad_id=tokenizer.pad_id,
     )
