@@ -10,6 +10,7 @@ import tensorflow as tf
 from keras_attn.export import tasks
 from keras_attn.export import verification
 from keras_attn.export import warmup as warmups
+from keras_attn.export.equal_nodes import merge_equal_nodes
 from keras_attn.export.given_requests import add_requests
 from keras_attn.export.model_card import write_model_card
 from keras_attn.export.recorded_examples import write_examples
@@ -113,6 +114,7 @@ def save(
         # Whoever serves a model does not train it.
         tf.saved_model.SaveOptions(experimental_custom_gradients=False),
     )
+    merge_equal_nodes(folder)
     return functions
 
 

@@ -9,6 +9,7 @@ from keras_attn.export import sizes
 from keras_attn.export.answers import blank_invalid
 from keras_attn.export.generative_task import TEXT
 from keras_attn.export.generative_task import GenerativeTask
+from keras_attn.export.once import once
 from keras_attn.export.search import Search
 from keras_attn.export.signature import Signature
 from keras_attn.text.tokenizer import Tokenizer
@@ -74,6 +75,7 @@ class TextGeneration(GenerativeTask):
             options=search_options,
         )
         super().__init__(model, tokenizer=tokenizer, search=search, xla=xla)
+        self._prefill = once(self.prefill)
 
     @staticmethod
     def accepts(model: keras.Model) -> bool:
@@ -82,7 +84,7 @@ class TextGeneration(GenerativeTask):
         return all(hasattr(model, name) for name in needed)
 
     def further_signatures(self) -> list[Signature]:
-        if not hasattr(self.model, "stack"):
+        if not hasattr(self.model, "prefill"):
             return []
         example = {"text": example_texts.column(self.example_texts()[0][-1])}
         return [Signature("embed", self._embed, {"text": TEXT}, (example,))]
@@ -98,8 +100,15 @@ class TextGeneration(GenerativeTask):
         return (tokens, lengths), valid, truncated
 
     def begin(self, tokens, lengths):
+        if hasattr(self.model, "prefill"):
+            return self._prefill(tokens, lengths)[1:]
         inputs, last = self.model.prompt({"tokens": tokens, "lengths": lengths})
         return self.model.encode(inputs, self.search.max_length), last
+
+    def prefill(self, tokens, lengths):
+        """Vectors of a prompt's tokens, the state and the last tokens."""
+        inputs, last = self.model.prompt({"tokens": tokens, "lengths": lengths})
+        return *self.model.prefill(inputs, self.search.max_length), last
 
     def read_answers(self, answer):
         length = self.search.max_length
@@ -115,7 +124,7 @@ class TextGeneration(GenerativeTask):
     def _embed(self, text):
         (tokens, lengths), valid, truncated = self._read(text)
         real = tf.sequence_mask(lengths, tf.shape(tokens)[1], tf.float32)
-        vectors = tf.cast(self.model.stack(tokens), tf.float32)
+        vectors = tf.cast(self._prefill(tokens, lengths)[0], tf.float32)
         total = tf.einsum("blf,bl->bf", vectors, real)
         mean = total / tf.reduce_sum(real, axis=1, keepdims=True)
         outputs = {"embedding": mean, "truncated": truncated}

@@ -11,6 +11,7 @@ from keras_attn.export import sizes
 from keras_attn.export.answers import blank_invalid
 from keras_attn.export.generative_task import TEXT
 from keras_attn.export.generative_task import GenerativeTask
+from keras_attn.export.once import once
 from keras_attn.export.search import Search
 from keras_attn.export.signature import Signature
 from keras_attn.text.tokenizer import Tokenizer
@@ -87,6 +88,9 @@ class Translation(GenerativeTask):
             options=search_options,
         )
         super().__init__(model, tokenizer=target, search=search, xla=xla)
+        self._encoder = None
+        if hasattr(model, "encoder"):
+            self._encoder = once(lambda source: model.encoder(source))
 
     @staticmethod
     def accepts(model: keras.Model) -> bool:
@@ -106,7 +110,7 @@ class Translation(GenerativeTask):
                     "attention", self._attention, {"text": TEXT}, (example,)
                 )
             )
-        if hasattr(self.model, "encoder"):
+        if self._encoder is not None:
             signatures.append(
                 Signature("embed", self._embed, {"text": TEXT}, (example,))
             )
@@ -128,7 +132,12 @@ class Translation(GenerativeTask):
         return (source,), valid, truncated
 
     def begin(self, source):
-        state = self.model.encode({"source": source}, self.search.max_length)
+        known = {}
+        if self._encoder is not None:
+            known["memory"] = self._encoder(source)
+        state = self.model.encode(
+            {"source": source}, self.search.max_length, **known
+        )
         return state, tf.fill([tf.shape(source)[0]], self.start_id)
 
     def read_answers(self, answer):
@@ -180,7 +189,7 @@ class Translation(GenerativeTask):
     def _embed(self, text):
         (source,), valid, truncated = self._read(text)
         real = tf.cast(source != self.source.pad_id, tf.float32)
-        memory = tf.cast(self.model.encoder(source), tf.float32)
+        memory = tf.cast(self._encoder(source), tf.float32)
         total = tf.einsum("bsf,bs->bf", memory, real)
         mean = total / tf.reduce_sum(real, axis=1, keepdims=True)
         outputs = {"embedding": mean, "truncated": truncated}

@@ -174,12 +174,22 @@ class GPT(PresetModel):
         Returns:
             The state, rows being the first axis of every leaf.
         """
+        return self.prefill(inputs, max_length)[1]
+
+    def prefill(self, inputs, max_length: int):
+        """Read prompts, as vectors and as the state of `encode`.
+
+        Args:
+            inputs, max_length: As for `encode`.
+
+        Returns:
+            (rows, prompt, units) vectors, of which the logits would be made,
+            and the state.
+        """
         tokens, lengths = self._read(inputs)
         self.stack.check_room(lengths + max_length)
-        return {
-            "position": lengths,
-            "caches": self.stack.prefill(tokens, lengths, max_length),
-        }
+        vectors, caches = self.stack.prefill(tokens, lengths, max_length)
+        return vectors, {"position": lengths, "caches": caches}
 
     def step(self, token, state, index=None):
         """Go on by one token.

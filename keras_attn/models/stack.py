@@ -138,13 +138,14 @@ class Stack(keras.layers.Layer):
             max_length: How many tokens may follow.
 
         Returns:
-            The caches, one for each block.
+            (rows, prompt, features) output, and the caches, one for each
+            block.
         """
         x, caches = self._embed(tokens), []
         for block in self.blocks:
             x, cache = block.prefill(x, lengths, max_length)
             caches.append(cache)
-        return caches
+        return self._finish(x), caches
 
     def empty_caches(self, rows, max_length: int):
         """Caches to start from, one for each block."""

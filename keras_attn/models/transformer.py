@@ -159,7 +159,14 @@ class Transformer(PresetModel):
         """
         return from_bart.read(cls, folder)
 
-    def encode(self, inputs, max_length: int, *, keep_attention: bool = False):
+    def encode(
+        self,
+        inputs,
+        max_length: int,
+        *,
+        keep_attention: bool = False,
+        memory=None,
+    ):
         """Read sources, as the state that `step` goes on from.
 
         Args:
@@ -168,6 +175,8 @@ class Transformer(PresetModel):
             keep_attention: Whether the state also holds, in "attention",
                 where each new token looked: (rows, max_length, source),
                 the last block's weights, averaged over its heads.
+            memory: What the encoder makes of the sources, (rows, source,
+                units), if that is known already.
 
         Returns:
             The state, rows being the first axis of every leaf.
@@ -175,7 +184,8 @@ class Transformer(PresetModel):
         source = inputs["source"] if isinstance(inputs, dict) else inputs
         source = ops.convert_to_tensor(source)
         self.decoder.check_room(max_length)
-        memory = self.encoder(source)
+        if memory is None:
+            memory = self.encoder(source)
         rows, length = ops.shape(source)
         kept = [block.remember(memory) for block in self.decoder.blocks]
         mask = self.encoder.compute_mask(source)
