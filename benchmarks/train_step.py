@@ -10,6 +10,7 @@ without dropout. Each side runs in a process of its own, in turns.
 
 import argparse
 import datetime
+import functools
 import json
 import os
 import pathlib
@@ -62,7 +63,10 @@ def keras_hub(kind, length):
     )
     sizes = dict(intermediate_dim=4 * WIDTH, num_heads=HEADS)
     if kind == "gpt":
-        sizes["activation"] = keras_hub.utils.keras_utils.gelu_approximate
+        # As GPT-2 and our own.
+        sizes["activation"] = functools.partial(
+            keras.activations.gelu, approximate=True
+        )
     source, target, labels = batch(length)
     inputs = {"target": tokens("target")}
     values = {"target": target}
@@ -102,6 +106,7 @@ def torch(kind, length):
         nhead=HEADS,
         dim_feedforward=4 * WIDTH,
         dropout=0.0,
+        activation=nn.GELU("tanh") if kind == "gpt" else "relu",
         batch_first=True,
     )
     source, target, labels = (torch.tensor(x).long() for x in batch(length))
@@ -176,6 +181,7 @@ def main():
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument("--length", type=int, default=1024)
+    parser.add_argument("--kinds", nargs="+", choices=KINDS, default=KINDS)
     parser.add_argument("--steps", type=int, default=3)
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--save", action="store_true")
@@ -197,7 +203,7 @@ def main():
         "| --- " * (len(SIDES) + 4) + "|",
     ]
     print(*lines, sep="\n", flush=True)
-    for kind in KINDS:
+    for kind in args.kinds:
         results = {}
         for _ in range(args.rounds):
             for side in SIDES:

@@ -59,9 +59,7 @@ class CachedAttention(ProjectedAttention):
             of the prompt with its `length`.
         """
         lengths = ops.cast(lengths, "int32")
-        inputs = ops.cast(inputs, self.compute_dtype)
-        projections = (self.query_dense, self.key_dense, self.value_dense)
-        query, key, value = project_each((inputs,) * 3, projections)
+        inputs, query, key, value = self._project(inputs)
         positions = masks.from_start(query)
         output = attention(
             query,
@@ -100,17 +98,7 @@ class CachedAttention(ProjectedAttention):
             (rows, 1, features) output, the cache with the new token, and the
             weights if asked for: (rows, heads, 1, slots), the prompt's first.
         """
-        inputs = ops.cast(inputs, self.compute_dtype)
-        # Not in one product: to lay the kernels side by side, step by step,
-        # takes longer than to multiply a few rows by them.
-        query, key, value = (
-            projection(inputs)
-            for projection in (
-                self.query_dense,
-                self.key_dense,
-                self.value_dense,
-            )
-        )
+        inputs, query, key, value = self._project(inputs)
         positions = ops.cast(positions, "int32")
         prompt = kept.get("memory")
         clock = cache.Clock(
@@ -187,6 +175,13 @@ class CachedAttention(ProjectedAttention):
         output, weights = self._attend(query, [part], positions)
         output = self._out(output, inputs)
         return (output, weights) if return_attention_scores else output
+
+    def _project(self, inputs):
+        inputs = ops.cast(inputs, self.compute_dtype)
+        projections = (self.query_dense, self.key_dense, self.value_dense)
+        # One product, whose kernels XLA lays side by side before a loop; it
+        # is twice as fast there as three, for a single row.
+        return inputs, *project_each((inputs,) * 3, projections)
 
     def _attend(self, query, parts, query_positions):
         rules = Rules(
