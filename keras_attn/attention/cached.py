@@ -165,13 +165,9 @@ class CachedAttention(ProjectedAttention):
         positions = ops.cast(positions, "int32")[:, None]
         for modifier in self.modifiers:
             query = modifier.query_heads(query, positions)
-        part = Part(
-            **kept,
-            positions=ops.arange(ops.shape(kept["key"])[2], dtype="int32")[
-                None
-            ],
-            mask=None if mask is None else mask[:, None, None],
-        )
+        places = ops.arange(ops.shape(kept["key"])[2], dtype="int32")
+        mask = None if mask is None else mask[:, None, None]
+        part = Part(**kept, positions=places[None], mask=mask)
         output, weights = self._attend(query, [part], positions)
         output = self._out(output, inputs)
         return (output, weights) if return_attention_scores else output

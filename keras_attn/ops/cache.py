@@ -34,10 +34,8 @@ class Clock:
         """(rows, slots) position in each slot; below 0 where it is empty."""
         newest = (self.positions - self.first)[:, None]
         kept = newest - (newest - tf.range(self.num_slots)) % self.num_slots
-        if isinstance(self.first, int) and self.first == 0:
-            return kept
-        first = tf.broadcast_to(self.first, tf.shape(self.positions))
-        return tf.where(kept < 0, kept, kept + first[:, None])
+        first = self.query_positions - newest
+        return tf.where(kept < 0, kept, kept + first)
 
     def is_newest(self):
         """(rows, 1, slots, 1) booleans: the slot of the newest token."""

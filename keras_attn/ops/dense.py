@@ -37,45 +37,10 @@ def dense_attention(
         (batch, query, heads, depth) output in the dtype of `value`, and the
         (batch, heads, query, key) weights that made it.
     """
-    heads = [tf.transpose(x, [0, 2, 1, 3]) for x in (query, key, value)]
-    output, weights = attend_heads(
-        rules,
-        *heads,
-        query_positions,
-        key_positions,
-        bias=bias,
-        mask=mask,
-        parameters=parameters,
-        dropout=dropout,
-        seed=seed,
+    query, key, value = (
+        tf.transpose(x, [0, 2, 1, 3]) for x in (query, key, value)
     )
-    return tf.transpose(output, [0, 2, 1, 3]), weights
-
-
-def attend_heads(
-    rules: Rules,
-    query,
-    key,
-    value,
-    query_positions,
-    key_positions,
-    *,
-    bias=None,
-    mask=None,
-    parameters=(),
-    dropout: float = 0.0,
-    seed=None,
-):
-    """Do `dense_attention` with the heads in front of the lengths.
-
-    Args:
-        query: (batch, heads, query, depth).
-        key, value: (batch, kv_heads, key, depth).
-
-    Returns:
-        (batch, heads, query, depth) output, and the weights.
-    """
-    return attend_parts(
+    output, weights = attend_parts(
         rules,
         query,
         [Part(key, value, key_positions, mask, bias)],
@@ -84,3 +49,4 @@ def attend_heads(
         dropout=dropout,
         seed=seed,
     )
+    return tf.transpose(output, [0, 2, 1, 3]), weights

@@ -3,8 +3,6 @@ import pytest
 import tensorflow as tf
 
 from keras_attn.ops import attention
-from keras_attn.ops.dense import attend_heads
-from keras_attn.ops.scores import Rules
 from tests import oracle
 from tests.ops import cases
 
@@ -55,34 +53,3 @@ def test_weights_and_output_have_the_dtype_of_the_heads(dtype):
         *[tf.cast(heads, dtype)] * 3, return_weights=True
     )
     assert output.dtype == weights.dtype == dtype
-
-
-@pytest.mark.parametrize("kv", cases.KV_HEADS)
-def test_heads_in_front_of_lengths_attend_alike(kv):
-    num_kv_heads = cases.KV_HEADS[kv]
-    arrays = cases.heads_of(num_kv_heads)
-    alibi = cases.layer_of("alibi", num_kv_heads)
-    rules = Rules(scale=0.5, causal=True, modifiers=(alibi,))
-    query_positions = np.array([[2, 3, 4, 5, 6]], "int32")
-    key_positions = np.array([range(7), range(3, 10)], "int32")
-    output, weights = attend_heads(
-        rules,
-        *[x.swapaxes(1, 2) for x in arrays.values()],
-        query_positions,
-        key_positions,
-        mask=cases.MASK,
-        parameters=((),),
-    )
-    expected, expected_weights = oracle.attention(
-        **arrays,
-        scale=0.5,
-        causal=True,
-        mask=cases.MASK,
-        modifiers=[("alibi", {})],
-        query_positions=query_positions,
-        key_positions=key_positions,
-    )
-    np.testing.assert_allclose(
-        output, expected.swapaxes(1, 2), rtol=1e-6, atol=1e-9
-    )
-    np.testing.assert_allclose(weights, expected_weights, rtol=1e-6, atol=1e-9)

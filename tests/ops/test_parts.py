@@ -4,10 +4,12 @@ import tensorflow as tf
 
 from keras_attn.modifiers import ALiBi
 from keras_attn.modifiers import Sinks
-from keras_attn.ops.dense import attend_heads
+from keras_attn.ops.dense import dense_attention
 from keras_attn.ops.parts import Part
 from keras_attn.ops.parts import attend_parts
 from keras_attn.ops.scores import Rules
+from tests import oracle
+from tests.ops import cases
 
 ROWS, HEADS, KV_HEADS, QUERIES, KEYS, DEPTH = 2, 4, 2, 3, 7, 5
 
@@ -35,11 +37,10 @@ def test_parts_are_attended_to_as_one(ends, modified, tensors, rng):
     query_positions = np.array([[5, 6, 7], [2, 3, 4]])
     key_positions = np.stack([rng.permutation(KEYS) for _ in range(ROWS)])
     mask = rng.random((ROWS, 1, 1, KEYS)) < 0.7
-    expected, expected_weights = attend_heads(
+    heads_last = [np.swapaxes(x, 1, 2) for x in tensors]
+    expected, expected_weights = dense_attention(
         rules,
-        tf.constant(query),
-        tf.constant(key),
-        tf.constant(value),
+        *map(tf.constant, heads_last),
         query_positions,
         key_positions,
         mask=mask,
@@ -57,7 +58,7 @@ def test_parts_are_attended_to_as_one(ends, modified, tensors, rng):
     output, weights = attend_parts(
         rules, tf.constant(query), parts, query_positions, parameters=parameters
     )
-    np.testing.assert_allclose(output, expected, atol=1e-12)
+    np.testing.assert_allclose(output, np.swapaxes(expected, 1, 2), atol=1e-12)
     np.testing.assert_allclose(weights, expected_weights, atol=1e-12)
 
 
@@ -81,3 +82,34 @@ def test_the_output_has_the_dtype_of_the_values(tensors):
     np.testing.assert_allclose(
         tf.reduce_sum(tf.cast(weights, "float32"), axis=-1), 1, atol=2e-2
     )
+
+
+@pytest.mark.parametrize("kv", cases.KV_HEADS)
+def test_one_part_is_attended_to_as_the_oracle_does(kv):
+    num_kv_heads = cases.KV_HEADS[kv]
+    arrays = cases.heads_of(num_kv_heads)
+    alibi = cases.layer_of("alibi", num_kv_heads)
+    rules = Rules(scale=0.5, causal=True, modifiers=(alibi,))
+    query_positions = np.array([[2, 3, 4, 5, 6]], "int32")
+    key_positions = np.array([range(7), range(3, 10)], "int32")
+    query, key, value = (x.swapaxes(1, 2) for x in arrays.values())
+    output, weights = attend_parts(
+        rules,
+        query,
+        [Part(key, value, key_positions, cases.MASK)],
+        query_positions,
+        parameters=((),),
+    )
+    expected, expected_weights = oracle.attention(
+        **arrays,
+        scale=0.5,
+        causal=True,
+        mask=cases.MASK,
+        modifiers=[("alibi", {})],
+        query_positions=query_positions,
+        key_positions=key_positions,
+    )
+    np.testing.assert_allclose(
+        output, expected.swapaxes(1, 2), rtol=1e-6, atol=1e-9
+    )
+    np.testing.assert_allclose(weights, expected_weights, rtol=1e-6, atol=1e-9)
