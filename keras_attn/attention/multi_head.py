@@ -218,6 +218,7 @@ class MultiHeadAttention(CachedAttention):
         output = attention(
             *heads,
             mask=mask,
+            query_mask=query_mask,
             causal=use_causal_mask,
             window=self.sliding_window,
             modifiers=self.modifiers,
@@ -230,14 +231,12 @@ class MultiHeadAttention(CachedAttention):
             implementation="dense" if return_attention_scores else chosen,
         )
         output, weights = output if return_attention_scores else (output, None)
-        output = masks.hide_padded_queries(output, query_mask)
         output = axes.unfold(output, query)  # (batch, query, heads, depth)
         if self.use_gate:
             output *= self._gate_dense(query)
         output = self.output_dense(output)
         if not return_attention_scores:
             return output
-        weights = masks.hide_padded_queries(weights, query_mask, axis=2)
         return output, axes.unfold_weights(weights, query, key)
 
     def compute_output_shape(self, query_shape, value_shape, key_shape=None):

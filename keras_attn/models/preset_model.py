@@ -33,6 +33,13 @@ class PresetModel(keras.Model):
         """
         return cls(**{**presets.find(cls.__name__, name), **overrides})
 
+    def make_train_function(self, force=False):
+        # Keras makes the optimizer's weights while the first step is traced,
+        # which makes TensorFlow trace that step, and compile it, twice.
+        if not self.optimizer.built:
+            self.optimizer.build(self.trainable_variables)
+        return super().make_train_function(force)
+
     def get_config(self):
         return {
             **self.config,

@@ -26,6 +26,7 @@ def attention(
     value,
     *,
     mask=None,
+    query_mask=None,
     bias=None,
     causal: bool = False,
     window: int | None = None,
@@ -55,6 +56,8 @@ def attention(
         value: (batch, key, kv_heads, value_depth).
         mask: Booleans broadcastable to (batch, heads, query, key); True means
             "may be seen".
+        query_mask: (batch, query) booleans, False for queries that are
+            padding: they get exactly 0.
         bias: Added to the scores, broadcastable likewise; -inf hides.
         causal: Whether keys at later positions are hidden.
         window: Keys this many positions away, or more, are hidden.
@@ -110,6 +113,7 @@ def attention(
         key_positions,
         bias=bias,
         mask=mask,
+        query_mask=query_mask,
         parameters=tuple(modifier.parameters() for modifier in modifiers),
         dropout=dropout,
         seed=_seed_pair(seed) if dropout else None,

@@ -2,6 +2,7 @@
 
 import tensorflow as tf
 
+from keras_attn.ops import masks
 from keras_attn.ops.parts import Part
 from keras_attn.ops.parts import attend_parts
 from keras_attn.ops.scores import Rules
@@ -17,6 +18,7 @@ def dense_attention(
     *,
     bias=None,
     mask=None,
+    query_mask=None,
     parameters=(),
     dropout: float = 0.0,
     seed=None,
@@ -30,6 +32,7 @@ def dense_attention(
         query: (batch, query, heads, depth).
         key, value: (batch, key, kv_heads, depth).
         query_positions, key_positions: (batch or 1, length) integers.
+        query_mask: (batch, query) booleans, or None.
         dropout: Fraction of the weights dropped.
         seed: (2,) integers, if there is dropout.
 
@@ -49,4 +52,8 @@ def dense_attention(
         dropout=dropout,
         seed=seed,
     )
-    return tf.transpose(output, [0, 2, 1, 3]), weights
+    output = tf.transpose(output, [0, 2, 1, 3])
+    return (
+        masks.hide_padded_queries(output, query_mask),
+        masks.hide_padded_queries(weights, query_mask, axis=2),
+    )

@@ -4,6 +4,8 @@ import math
 
 import tensorflow as tf
 
+from keras_attn.ops.anew import not_before
+
 _SLOPE = math.sqrt(2 / math.pi)
 _CUBE = 0.044715
 
@@ -32,7 +34,7 @@ def gelu(x, approximate: bool = False):
     @tf.custom_gradient
     def weigh(x):
         def gradient(upstream):
-            return upstream * slope(x)
+            return upstream * slope(*not_before(upstream, x))
 
         return tf.nn.gelu(x, approximate), gradient
 

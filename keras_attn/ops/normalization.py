@@ -2,6 +2,7 @@
 
 import tensorflow as tf
 
+from keras_attn.ops.anew import not_before
 from keras_attn.ops.scores import accumulation_dtype
 
 
@@ -33,8 +34,9 @@ def layer_norm(x, gamma, beta, *, epsilon: float):
         output = normal * tf.cast(gamma, dtype) + tf.cast(beta, dtype)
 
         def gradient(upstream):
+            (late,) = not_before(upstream, x)
+            normal, scale = _standardize(late, epsilon, centred=True)
             upstream = tf.cast(upstream, dtype)
-            normal, scale = _standardize(x, epsilon, centred=True)
             inner = upstream * tf.cast(gamma, dtype)
             inner -= tf.reduce_mean(inner, axis=-1, keepdims=True)
             return (
@@ -73,8 +75,9 @@ def rms_norm(x, gamma, *, epsilon: float):
         output = normal * tf.cast(gamma, dtype)
 
         def gradient(upstream):
+            (late,) = not_before(upstream, x)
+            normal, scale = _standardize(late, epsilon, centred=False)
             upstream = tf.cast(upstream, dtype)
-            normal, scale = _standardize(x, epsilon, centred=False)
             inner = upstream * tf.cast(gamma, dtype)
             return (
                 _back_to(x, _back(inner, normal, scale)),

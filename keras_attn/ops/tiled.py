@@ -2,7 +2,9 @@
 
 import tensorflow as tf
 
+from keras_attn.ops import masks
 from keras_attn.ops import tiles
+from keras_attn.ops.anew import not_before
 from keras_attn.ops.grid import pick
 from keras_attn.ops.plan import Plan
 from keras_attn.ops.scores import Rules
@@ -34,6 +36,7 @@ def tiled_attention(
     *,
     bias=None,
     mask=None,
+    query_mask=None,
     parameters=(),
     dropout: float = 0.0,
     seed=None,
@@ -51,7 +54,7 @@ def tiled_attention(
 
     Args:
         rules, query, key, value, query_positions, key_positions, bias, mask,
-            parameters, dropout, seed: As for `dense_attention`.
+            query_mask, parameters, dropout, seed: As for `dense_attention`.
         tile: Queries and keys of one tile, at the most; `TILE` if not given.
 
     Returns:
@@ -78,11 +81,16 @@ def tiled_attention(
     @tf.custom_gradient
     def attend(query, key, value, *flat):
         bias, parameters = tf.nest.pack_sequence_as(given, flat)
-        inputs = query, key, value, bias[0] if bias else None, parameters
-        output, normalizers = _forward(plan, *inputs)
+        others = bias[0] if bias else None, parameters
+        output, normalizers = _forward(plan, query, key, value, *others)
+        # In here, so that the gradient keeps one output instead of two.
+        output = masks.hide_padded_queries(output, query_mask)
 
         def gradient(upstream):
-            return _backward(plan, *inputs, output, normalizers, upstream)
+            upstream = masks.hide_padded_queries(upstream, query_mask)
+            late = not_before(upstream, query, key, value)
+            made = output, normalizers, upstream
+            return _backward(plan, *late, *others, *made)
 
         return output, gradient
 
@@ -289,6 +297,4 @@ def _sink_gradients(plan, flat, parameters, normalizers, deltas):
 
 
 def _log_add_exp(one, other):
-    """log(exp(one) + exp(other)) without overflow."""
-    higher = tf.maximum(one, other)
-    return higher + tf.math.log(tf.exp(one - higher) + tf.exp(other - higher))
+    return tf.maximum(one, other) + tf.math.softplus(-tf.abs(one - other))

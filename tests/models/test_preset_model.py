@@ -120,3 +120,32 @@ def test_a_preset_takes_overrides():
 def test_a_wrong_preset_gets_the_right_ones():
     with pytest.raises(ValueError, match=r"GPT .*'gpt2-xl'.*'gpt3'"):
         GPT.from_preset("gpt3")
+
+
+def test_a_training_step_is_traced_once():
+    model = GPT(7, **SIZES)
+    traces = []
+
+    def loss(labels, logits):
+        traces.append(logits.shape)
+        return keras.losses.sparse_categorical_crossentropy(
+            labels, logits, from_logits=True
+        )
+
+    model.compile("adam", loss)
+    tokens = np.array([[1, 2, 3]])
+    for _ in range(3):
+        model.train_on_batch(tokens, tokens)
+    assert len(traces) == 1
+
+
+def test_weights_frozen_after_compiling_stay_frozen():
+    model = GPT(7, **SIZES)
+    model.compile("adam", "mse")
+    frozen = model.stack.blocks[0]
+    frozen.trainable = False
+    before = frozen.get_weights()
+    tokens = np.array([[1, 2, 3]])
+    model.train_on_batch(tokens, np.ones((1, 3, 7)))
+    for old, new in zip(before, frozen.get_weights(), strict=True):
+        np.testing.assert_array_equal(new, old)

@@ -1,0 +1,22 @@
+"""Computing again in a gradient what the forward pass did not keep."""
+
+import tensorflow as tf
+
+
+def not_before(upstream, *tensors) -> list:
+    """Hold tensors back until a gradient has come.
+
+    What a gradient computes anew often needs the layer's inputs alone. Left
+    to itself, TensorFlow does that during the forward pass, as soon as it can
+    be done, or merges it with its twin of that pass; both keep, until the
+    gradient comes, what was to be computed anew so as not to be kept.
+
+    Args:
+        upstream: The gradient that must be there first.
+        tensors: What to compute anew from.
+
+    Returns:
+        The same tensors, for ops that are to wait.
+    """
+    with tf.control_dependencies([upstream]):
+        return [tf.identity(tensor) for tensor in tensors]
