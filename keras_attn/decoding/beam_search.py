@@ -66,7 +66,7 @@ def beam(
     take = stepper(step, layout, end_id=end_id, forbidden_ids=forbidden_ids)
     columns = tf.range(max_length)
 
-    def unfinished(index, tokens, token, finished, scores, sums, leaves):
+    def unfinished(index, tokens, token, finished, scores, sums, rows, leaves):
         ended = tf.reshape(finished, [batch_size, width])
         settled = tf.reduce_all(ended[:, :num_results], axis=-1)
         if length_penalty:
@@ -77,7 +77,10 @@ def beam(
         some = tf.logical_not(tf.reduce_all(settled))
         return tf.logical_and(index < max_length, some)
 
-    def advance(index, tokens, token, finished, scores, sums, leaves):
+    def advance(index, tokens, token, finished, scores, sums, rows, leaves):
+        # Not at the end of the step before: here XLA gathers a cache and
+        # writes to it in one pass.
+        leaves = layout.gather(leaves, rows)
         logits, after = take(token, leaves, index)
         if return_state:
             after = layout.freeze(finished, leaves, after)
@@ -117,14 +120,13 @@ def beam(
         finished = tf.gather(finished, rows) | impossible | (token == end_id)
         tokens = tf.gather(tokens, rows)
         tokens = tf.where(columns == index, token[:, None], tokens)
-        after = layout.gather(after, rows)
-        return index + 1, tokens, token, finished, scores, sums, after
+        return index + 1, tokens, token, finished, scores, sums, rows, after
 
     # At first each row has one beam; the others are there to be displaced.
     beams = tf.constant([0.0] + [-math.inf] * (width - 1))
     scores = tf.zeros([batch_size, 1]) + beams
     token = arguments.first_token(start_id, batch_size)
-    _, tokens, _, _, scores, _, leaves = tf.while_loop(
+    _, tokens, _, _, scores, _, rows, leaves = tf.while_loop(
         unfinished,
         advance,
         (
@@ -134,6 +136,7 @@ def beam(
             tf.reshape(scores < 0, [-1]),
             scores,
             scores,
+            tf.range(batch_size * width),
             layout.repeat(layout.leaves, width),
         ),
     )
@@ -142,9 +145,9 @@ def beam(
     tokens = tf.where(scores[:, :, None] > -math.inf, tokens, end_id)
     if not return_state:
         return tokens, scores
-    rows = tf.range(batch_size)[:, None] * width + tf.range(num_results)
-    rows = tf.reshape(rows, [-1])
-    leaves = [tf.gather(leaf, rows) for leaf in leaves]
+    results = tf.range(batch_size)[:, None] * width + tf.range(num_results)
+    results = tf.reshape(results, [-1])
+    leaves = [tf.gather(leaf, results) for leaf in layout.gather(leaves, rows)]
     return tokens, scores, layout.pack(leaves)
 
 

@@ -1,3 +1,5 @@
+import re
+
 import keras
 import numpy as np
 import pytest
@@ -125,3 +127,22 @@ def test_ids_that_are_no_integers_are_refused():
 def test_an_unknown_id_is_no_token(unknown):
     with pytest.raises(tf.errors.InvalidArgumentError, match="not in"):
         TokenEmbedding(7, 5)(np.array([[1, unknown]]))
+
+
+def test_a_step_compiles_to_a_product_with_the_vocabulary_first():
+    layer = TokenEmbedding(17, 5)
+    layer.build()
+    step = tf.function(
+        lambda x: tf.argmax(layer(x, reverse=True), axis=-1), jit_compile=True
+    )
+    compiled = step.experimental_get_compiler_ir(tf.ones((3, 5)))()
+    (product,) = re.findall(r"(\S+)\{[\d,]+\} dot\(", compiled)
+    assert product == "f32[17,3]"
+
+
+def test_a_step_keeps_what_is_not_a_number():
+    layer = TokenEmbedding(7, 5)
+    layer.build()
+    logits = layer(tf.constant([[np.nan] * 5, [1.0] * 5]), reverse=True)
+    assert np.isnan(logits[0]).all()
+    assert np.isfinite(logits[1]).all()
