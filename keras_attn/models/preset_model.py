@@ -35,7 +35,7 @@ class PresetModel(keras.Model):
 
     def make_train_function(self, force=False):
         # Keras makes the optimizer's weights while the first step is traced,
-        # which makes TensorFlow trace that step, and compile it, twice.
+        # which makes TensorFlow trace that step twice, and keep both.
         if not self.optimizer.built:
             self.optimizer.build(self.trainable_variables)
         return super().make_train_function(force)

@@ -242,6 +242,38 @@ def test_one_blind_query_does_not_disturb_the_others(attend, names):
     np.testing.assert_allclose(output, others, rtol=1e-6)
 
 
+def test_padded_queries_get_zeros_and_give_no_gradient(attend):
+    heads = float_heads()
+    real = np.arange(QUERY) < np.array([[2], [QUERY]])
+    assert real.shape == (BATCH, QUERY)
+    cotangent = tf.constant(COTANGENT, "float32")
+
+    def run(cotangent, **options):
+        with tf.GradientTape() as tape:
+            tape.watch(heads)
+            output = attend(**heads, **options)
+        return output, tape.gradient(output, heads, cotangent)
+
+    output, slopes = run(cotangent, query_mask=real)
+    kept = real[:, :, None, None]
+    plain, expected = run(tf.where(kept, cotangent, 0.0))
+    np.testing.assert_array_equal(output, np.where(kept, plain, 0.0))
+    for name, slope in slopes.items():
+        np.testing.assert_allclose(
+            slope, expected[name], rtol=1e-5, atol=1e-6, err_msg=name
+        )
+
+
+def test_weights_of_padded_queries_are_zeros():
+    real = np.arange(QUERY) < np.array([[2], [QUERY]])
+    _, weights = attention(
+        **float_heads(), query_mask=real, return_weights=True
+    )
+    sums = tf.reduce_sum(weights, axis=-1)  # (batch, heads, query)
+    expected = np.broadcast_to(real[:, None], sums.shape)
+    np.testing.assert_allclose(sums, expected, atol=1e-6)
+
+
 @pytest.mark.parametrize(
     "shape",
     [
