@@ -27,15 +27,27 @@ its left.
 """
 
 from keras_attn import backend as backend
-from keras_attn import data as data
-from keras_attn import decoding as decoding
-from keras_attn import export as export
-from keras_attn import layers as layers
-from keras_attn import models as models
-from keras_attn import modifiers as modifiers
-from keras_attn import ops as ops
-from keras_attn import plot as plot
-from keras_attn import text as text
-from keras_attn import training as training
+from keras_attn import data
+from keras_attn import decoding
+from keras_attn import export
+from keras_attn import layers
+from keras_attn import models
+from keras_attn import modifiers
+from keras_attn import ops
+from keras_attn import plot
+from keras_attn import text
+from keras_attn import training
 
+__all__ = [
+    "data",
+    "decoding",
+    "export",
+    "layers",
+    "models",
+    "modifiers",
+    "ops",
+    "plot",
+    "text",
+    "training",
+]
 __version__ = "0.1.0"

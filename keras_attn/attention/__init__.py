@@ -1,1 +1,4 @@
-"""Layers that look: (query, value, key) to context."""
+"""Layers that look: (query, value, key) to context.
+
+Their door is `keras_attn.layers`.
+"""

@@ -1,1 +1,4 @@
-"""Attention, feed-forward, normalisation and residual as one layer."""
+"""Attention, feed-forward, normalisation and residual as one layer.
+
+Their door is `keras_attn.layers`.
+"""

@@ -1,1 +1,4 @@
-"""Tokens and positions as vectors."""
+"""Tokens and positions as vectors.
+
+Their door is `keras_attn.layers`.
+"""

@@ -1,6 +1,42 @@
-"""From a trained model to one SavedModel that TF Serving runs."""
+"""From a trained model to one SavedModel that TF Serving runs.
 
-from keras_attn.export.exporting import export_model as export_model
-from keras_attn.export.inspection import inspect as inspect
-from keras_attn.export.serving import serve as serve
-from keras_attn.export.verification import verify as verify
+export_model    writes a version of a model
+verify          loads it as a server does, and asks it
+inspect         tells what it can be asked
+serve           answers requests on this machine, for trying it out
+
+Tasks, of which `export_model` takes the one that fits the model:
+Translation, TextGeneration, MaskFilling, TextClassification, TextEmbedding,
+TextRegression, TokenClassification, ImageClassification and
+FunctionalPrediction.
+"""
+
+from keras_attn.export.exporting import export_model
+from keras_attn.export.functional import FunctionalPrediction
+from keras_attn.export.image_classification import ImageClassification
+from keras_attn.export.inspection import inspect
+from keras_attn.export.mask_filling import MaskFilling
+from keras_attn.export.serving import serve
+from keras_attn.export.text_classification import TextClassification
+from keras_attn.export.text_embedding import TextEmbedding
+from keras_attn.export.text_generation import TextGeneration
+from keras_attn.export.text_regression import TextRegression
+from keras_attn.export.token_classification import TokenClassification
+from keras_attn.export.translation import Translation
+from keras_attn.export.verification import verify
+
+__all__ = [
+    "FunctionalPrediction",
+    "ImageClassification",
+    "MaskFilling",
+    "TextClassification",
+    "TextEmbedding",
+    "TextGeneration",
+    "TextRegression",
+    "TokenClassification",
+    "Translation",
+    "export_model",
+    "inspect",
+    "serve",
+    "verify",
+]

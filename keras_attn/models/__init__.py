@@ -1,5 +1,16 @@
-"""Whole networks, in their published sizes."""
+"""Whole networks, in their published sizes.
 
-from keras_attn.models.bert import BERT as BERT
-from keras_attn.models.gpt import GPT as GPT
-from keras_attn.models.transformer import Transformer as Transformer
+Transformer     encoder and decoder: a text to another
+GPT             decoder: a text and how it goes on
+BERT            encoder: a text as vectors
+"""
+
+from keras_attn.models.bert import BERT
+from keras_attn.models.gpt import GPT
+from keras_attn.models.transformer import Transformer
+
+__all__ = [
+    "BERT",
+    "GPT",
+    "Transformer",
+]

@@ -1,10 +1,31 @@
-"""What position or normalisation does to heads and scores."""
+"""What position or normalisation does to heads and scores.
 
-from keras_attn.modifiers.alibi import ALiBi as ALiBi
-from keras_attn.modifiers.modifier import Modifier as Modifier
-from keras_attn.modifiers.qk_norm import QKNorm as QKNorm
-from keras_attn.modifiers.registry import get as get
-from keras_attn.modifiers.relative_bias import RelativeBias as RelativeBias
-from keras_attn.modifiers.rotary import Rotary as Rotary
-from keras_attn.modifiers.sinks import Sinks as Sinks
-from keras_attn.modifiers.soft_cap import SoftCap as SoftCap
+Modifier        the base of all
+ALiBi           a bias that falls with the distance
+RelativeBias    a learned bias for every distance
+Rotary          positions as rotations of query and key
+QKNorm          query and key normalised before they meet
+Sinks           learned scores for looking at nothing
+SoftCap         scores that stay below a limit
+get             finds one by its name
+"""
+
+from keras_attn.modifiers.alibi import ALiBi
+from keras_attn.modifiers.modifier import Modifier
+from keras_attn.modifiers.qk_norm import QKNorm
+from keras_attn.modifiers.registry import get
+from keras_attn.modifiers.relative_bias import RelativeBias
+from keras_attn.modifiers.rotary import Rotary
+from keras_attn.modifiers.sinks import Sinks
+from keras_attn.modifiers.soft_cap import SoftCap
+
+__all__ = [
+    "ALiBi",
+    "Modifier",
+    "QKNorm",
+    "RelativeBias",
+    "Rotary",
+    "Sinks",
+    "SoftCap",
+    "get",
+]

@@ -1,3 +1,10 @@
-"""Pure functions: scores, masks, softmax and attention itself."""
+"""Pure functions: scores, masks, softmax and attention itself.
 
-from keras_attn.ops.attend import attention as attention
+attention       what every layer calls
+"""
+
+from keras_attn.ops.attend import attention
+
+__all__ = [
+    "attention",
+]

@@ -1,3 +1,10 @@
-"""Pictures of attention."""
+"""Pictures of attention.
 
-from keras_attn.plot.align import alignment as alignment
+alignment       what each written token looked at
+"""
+
+from keras_attn.plot.align import alignment
+
+__all__ = [
+    "alignment",
+]

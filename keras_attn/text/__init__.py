@@ -1,9 +1,28 @@
-"""Strings to ids and back, in core TensorFlow ops."""
+"""Strings to ids and back, in core TensorFlow ops.
 
-from keras_attn.text.byte import ByteTokenizer as ByteTokenizer
-from keras_attn.text.byte_pair import BytePairTokenizer as BytePairTokenizer
-from keras_attn.text.character import CharacterTokenizer as CharacterTokenizer
-from keras_attn.text.learn import learn_vocabulary as learn_vocabulary
-from keras_attn.text.tokenizer import Tokenizer as Tokenizer
-from keras_attn.text.word import WordTokenizer as WordTokenizer
-from keras_attn.text.word_piece import WordPieceTokenizer as WordPieceTokenizer
+Tokenizer             the base of all; loads every kind
+WordPieceTokenizer    as BERT cuts
+BytePairTokenizer     as GPT-2 cuts
+WordTokenizer         whole words
+CharacterTokenizer    characters
+ByteTokenizer         bytes
+learn_vocabulary      the vocabulary of a kind, from texts
+"""
+
+from keras_attn.text.byte import ByteTokenizer
+from keras_attn.text.byte_pair import BytePairTokenizer
+from keras_attn.text.character import CharacterTokenizer
+from keras_attn.text.learn import learn_vocabulary
+from keras_attn.text.tokenizer import Tokenizer
+from keras_attn.text.word import WordTokenizer
+from keras_attn.text.word_piece import WordPieceTokenizer
+
+__all__ = [
+    "BytePairTokenizer",
+    "ByteTokenizer",
+    "CharacterTokenizer",
+    "Tokenizer",
+    "WordPieceTokenizer",
+    "WordTokenizer",
+    "learn_vocabulary",
+]

@@ -1,12 +1,25 @@
-"""What a training run needs, apart from models and data."""
+"""What a training run needs, apart from models and data.
 
-from keras_attn.training.accelerator import (
-    accelerator_check as accelerator_check,
-)
-from keras_attn.training.masked_accuracy import MaskedAccuracy as MaskedAccuracy
-from keras_attn.training.masked_crossentropy import (
-    MaskedCrossentropy as MaskedCrossentropy,
-)
-from keras_attn.training.perplexity import Perplexity as Perplexity
-from keras_attn.training.warmup_cosine import WarmupCosine as WarmupCosine
-from keras_attn.training.warmup_rsqrt import WarmupRsqrt as WarmupRsqrt
+MaskedCrossentropy    a loss that leaves padding out
+MaskedAccuracy        a metric that leaves padding out
+Perplexity            a metric of language models
+WarmupCosine          a schedule of the learning rate
+WarmupRsqrt           the schedule of the Transformer
+accelerator_check     whether a step compiles for a TPU or GPU, and fits
+"""
+
+from keras_attn.training.accelerator import accelerator_check
+from keras_attn.training.masked_accuracy import MaskedAccuracy
+from keras_attn.training.masked_crossentropy import MaskedCrossentropy
+from keras_attn.training.perplexity import Perplexity
+from keras_attn.training.warmup_cosine import WarmupCosine
+from keras_attn.training.warmup_rsqrt import WarmupRsqrt
+
+__all__ = [
+    "MaskedAccuracy",
+    "MaskedCrossentropy",
+    "Perplexity",
+    "WarmupCosine",
+    "WarmupRsqrt",
+    "accelerator_check",
+]
