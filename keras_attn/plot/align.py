@@ -5,12 +5,14 @@ from collections.abc import Sequence
 import numpy as np
 from keras import ops
 
+from keras_attn.plot.canvas import fit_to_drawing
 from keras_attn.plot.canvas import font_families
 from keras_attn.plot.canvas import light_to_dark
 from keras_attn.plot.canvas import new_figure
 
 INCHES_PER_TOKEN = 0.36
-INCHES_PER_CHARACTER = 0.11
+SCALE_WIDTH = 0.15  # inches
+SCALE_TOKENS = 4, 12  # the scale is as high as the table, within these
 MAX_LABEL = 24  # characters, beyond which a label would dwarf the picture
 
 
@@ -38,27 +40,30 @@ def alignment(weights, source: Sequence, target: Sequence):
     source = [_label(token) for token in source]
     target = [_label(token) for token in target]
 
-    upright = max(map(len, source)) <= 2
-    above = 1 if upright else max(map(len, source))
-    width = (
-        len(source) * INCHES_PER_TOKEN
-        + max(map(len, target)) * INCHES_PER_CHARACTER
-        + 1.4  # the colour scale and its labels
-    )
-    height = (
-        max(len(target), 4) * INCHES_PER_TOKEN
-        + above * INCHES_PER_CHARACTER
-        + 0.8  # the title of the axis and the margins
-    )
+    width = len(source) * INCHES_PER_TOKEN
+    height = len(target) * INCHES_PER_TOKEN
     figure = new_figure(width, height)
-    axes = figure.add_subplot()
-    image = axes.imshow(weights, cmap=light_to_dark(), vmin=0.0)
+    axes = figure.add_axes((0, 0, 1, 1))
+    image = axes.imshow(weights, cmap=light_to_dark(), vmin=0.0, aspect="auto")
+    scale_height = np.clip(len(target), *SCALE_TOKENS) / len(target)
+    scale = figure.colorbar(
+        image,
+        cax=figure.add_axes(
+            (
+                1 + SCALE_WIDTH / width,
+                1 - scale_height,
+                SCALE_WIDTH / width,
+                scale_height,
+            )
+        ),
+        label="weight",
+    )
+    scale.outline.set_visible(False)
 
     # A "$" in a token is not the start of a formula.
     text = dict(parse_math=False, fontfamily=font_families())
-    axes.set_xticks(
-        range(len(source)), source, rotation=0 if upright else 90, **text
-    )
+    rotation = 0 if max(map(len, source)) <= 2 else 90
+    axes.set_xticks(range(len(source)), source, rotation=rotation, **text)
     axes.set_yticks(range(len(target)), target, **text)
     axes.xaxis.tick_top()
     axes.xaxis.set_label_position("top")
@@ -74,8 +79,7 @@ def alignment(weights, source: Sequence, target: Sequence):
     for spine in axes.spines.values():
         spine.set_visible(False)
 
-    scale = figure.colorbar(image, ax=axes, aspect=30, pad=0.02, label="weight")
-    scale.outline.set_visible(False)
+    fit_to_drawing(figure)
     return figure
 
 

@@ -13,6 +13,8 @@ FALLBACK_FONTS = (
     "Arial Unicode MS",
 )
 
+MARGIN = 0.1  # inches
+
 
 def new_figure(width: float, height: float):
     """Return an empty matplotlib `Figure`, `width` by `height` inches.
@@ -27,7 +29,29 @@ def new_figure(width: float, height: float):
             "Drawing needs matplotlib, which is not installed. "
             'Install it with: pip install "keras_attn[plot]"'
         ) from error
-    return Figure(figsize=(width, height), layout="constrained")
+    return Figure(figsize=(width, height))
+
+
+def fit_to_drawing(figure) -> None:
+    """Make a figure as large as what is drawn on it, and a margin.
+
+    Its axes keep their size in inches. (Matplotlib's own layouts go the other
+    way: they shrink axes into a figure, and leave the label of an axis out of
+    account where it is longer than the axis.)
+    """
+    drawn = figure.get_tightbbox().padded(MARGIN)  # in inches
+    width, height = figure.get_size_inches()
+    figure.set_size_inches(drawn.width, drawn.height)
+    for axes in figure.axes:
+        box = axes.get_position()
+        axes.set_position(
+            (
+                (box.x0 * width - drawn.x0) / drawn.width,
+                (box.y0 * height - drawn.y0) / drawn.height,
+                box.width * width / drawn.width,
+                box.height * height / drawn.height,
+            )
+        )
 
 
 def font_families() -> list[str]:

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 
 from keras_attn import plot
 
@@ -76,26 +77,61 @@ def test_scripts_without_a_font_do_not_stop_the_drawing(tmp_path):
     figure.savefig(tmp_path / "picture.png")
 
 
-@pytest.mark.parametrize(
-    ("source", "target"),
-    [
-        (["a"], ["y"]),
-        (["word" * 6] * 40, ["word" * 6] * 30),
-        (["a"] * 2, ["word" * 9] * 50),
-    ],
-    ids=["one_cell", "long_words", "narrow"],
-)
-def test_labels_stay_inside_the_picture(source, target):
-    weights = np.ones((len(target), len(source)))
-    figure = plot.alignment(weights, source, target)
+def texts_of(figure):
+    """Every text that is drawn."""
     figure.draw_without_rendering()
-    inside = figure.bbox
-    for axis in (figure.axes[0].xaxis, figure.axes[0].yaxis):
-        for text in (axis.label, *axis.get_ticklabels()):
-            box = text.get_window_extent()
-            # A pixel's overhang is the antialiasing's, not ours.
-            assert inside.x0 - 1 <= box.x0 and box.x1 <= inside.x1 + 1
-            assert inside.y0 - 1 <= box.y0 and box.y1 <= inside.y1 + 1
+    return [
+        text
+        for text in figure.findobj(Text)
+        if text.get_text() and text.get_visible()
+    ]
+
+
+@pytest.mark.parametrize(
+    ("rows", "columns", "label"),
+    [
+        (1, 1, "word" * 9),
+        (2, 1, "a"),
+        (12, 24, "word" * 9),
+        (48, 12, "a"),
+        (120, 9, "word"),
+    ],
+)
+def test_every_text_stays_inside_the_picture(rows, columns, label):
+    figure = plot.alignment(
+        np.ones((rows, columns)), [label] * columns, [label] * rows
+    )
+    texts = texts_of(figure)
+    named = {"source", "target", "weight"}
+    assert named < {text.get_text() for text in texts}
+    assert len(texts) > len(named) + rows + columns
+    for text in texts:
+        box = text.get_window_extent()
+        assert 0 <= box.x0 and box.x1 <= figure.bbox.x1
+        assert 0 <= box.y0 and box.y1 <= figure.bbox.y1
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (48, 7), (3, 30)], ids=str)
+def test_cells_are_square_and_have_room_for_their_labels(shape):
+    rows, columns = shape
+    figure = plot.alignment(np.ones(shape), "a" * columns, "b" * rows)
+    table = figure.axes[0].get_window_extent()
+    assert table.width / columns == pytest.approx(table.height / rows)
+    # As high as a line of text, and a half.
+    assert table.height / rows > 1.5 * 10 * figure.dpi / 72
+
+
+def test_the_scale_stays_beside_the_top_of_a_long_table():
+    for rows in (1, 6, 120):
+        table, scale = (
+            axes.get_window_extent()
+            for axes in plot.alignment(
+                np.ones((rows, 2)), "ab", "c" * rows
+            ).axes
+        )
+        assert table.x1 < scale.x0 and table.y1 == pytest.approx(scale.y1)
+        tokens = scale.height / table.height * rows
+        assert tokens == pytest.approx(min(max(rows, 4), 12))
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,23 @@ def test_a_figure_has_the_size_asked_for_and_no_part_in_pyplot():
     assert not pyplot.get_fignums()
 
 
+def test_a_figure_grows_to_what_is_drawn_and_its_axes_stay():
+    figure = canvas.new_figure(3.0, 2.0)
+    axes = figure.add_axes((0.5, 0.25, 1.0, 0.5))
+    axes.set_ylabel("a label that is much longer than its axis is high")
+    before = axes.get_window_extent()
+    canvas.fit_to_drawing(figure)
+    figure.draw_without_rendering()
+    after = axes.get_window_extent()
+    assert (after.width, after.height) == pytest.approx((300, 100))
+    assert (before.width, before.height) == pytest.approx((300, 100))
+    label = axes.yaxis.label.get_window_extent()
+    margin = canvas.MARGIN * figure.dpi
+    assert label.y0 == pytest.approx(margin, abs=1)
+    assert label.y1 == pytest.approx(figure.bbox.y1 - margin, abs=1)
+    assert label.x0 == pytest.approx(margin, abs=1)
+
+
 def test_without_matplotlib_it_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     with pytest.raises(ImportError, match=r"pip install .keras_attn\[plot\]"):
