@@ -46,7 +46,7 @@ def _words(tokenizer):
     """Ids, far apart in the vocabulary, that alone read as plain text."""
     ids = np.arange(min(tokenizer.vocabulary_size, _LOOKED_AT))
     texts = tokenizer.detokenize(ids[:, None]).numpy()
-    special = set(vars(tokenizer.special_tokens).values())
+    special = set(tokenizer.special_tokens.values())
     plain = [
         number
         for number, text in zip(ids, texts, strict=True)

@@ -48,7 +48,7 @@ class MaskFilling(TextTask):
             model, tokenizer=tokenizer, max_length=max_length, xla=xla
         )
         self.holes = Holes(tokenizer)
-        special = vars(tokenizer.special_tokens).values()
+        special = tokenizer.special_tokens.values()
         self._is_ordinary = ~np.isin(tokenizer.vocabulary, list(special))
         for name, number, most in (
             ("num_candidates", num_candidates, self._is_ordinary.sum()),

@@ -16,15 +16,27 @@ USUAL_NAMES = {
 }
 
 
-@dataclasses.dataclass(frozen=True)
-class SpecialTokens:
-    """Which token plays which part; None where a vocabulary has none."""
+@dataclasses.dataclass(frozen=True, eq=False)
+class SpecialTokens(Mapping):
+    """Token by part, of the parts that a vocabulary has a token for.
+
+    Each part is an attribute too, None where there is no token.
+    """
 
     pad: str | None = None
     start: str | None = None
     end: str | None = None
     unknown: str | None = None
     mask: str | None = None
+
+    def __getitem__(self, part):
+        return self._played()[part]
+
+    def __iter__(self):
+        return iter(self._played())
+
+    def __len__(self):
+        return len(self._played())
 
     @classmethod
     def find(
@@ -54,3 +66,6 @@ class SpecialTokens:
             there = (name for name in names if name in ids)
             chosen.setdefault(part, next(there, None))
         return cls(**chosen)
+
+    def _played(self):
+        return {k: token for k, token in vars(self).items() if token}

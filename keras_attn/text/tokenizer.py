@@ -172,7 +172,7 @@ class Tokenizer(tf.Module):
 
     @property
     def special_tokens(self) -> SpecialTokens:
-        """The tokens that stand for no text."""
+        """The tokens that stand for no text, by part: `{"pad": "[PAD]"}`."""
         return self._special
 
     @property

@@ -36,6 +36,7 @@ def check_tokenizer(tokenizer, texts, folder):
     ids = tokenizer(texts)
     rows = ids.to_list()
     check_ids(tokenizer, ids)
+    check_special_tokens(tokenizer)
     check_ranks(tokenizer, texts, rows)
     check_modes(tokenizer, texts, ids)
     check_no_id_breaks_it(tokenizer)
@@ -94,6 +95,16 @@ def check_modes(tokenizer, texts, ids):
         row.tolist() for row in dataset.map(tokenizer).as_numpy_iterator()
     ]
     assert one_by_one == ids.to_list()
+
+
+def check_special_tokens(tokenizer):
+    """They can be gone through, and each has its id."""
+    parts = ("pad", "start", "end", "unknown", "mask")
+    ids = {part: getattr(tokenizer, f"{part}_id") for part in parts}
+    assert {
+        part: tokenizer.id_of(token)
+        for part, token in tokenizer.special_tokens.items()
+    } == {part: number for part, number in ids.items() if number is not None}
 
 
 def check_no_id_breaks_it(tokenizer):

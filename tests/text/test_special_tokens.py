@@ -46,6 +46,16 @@ def test_what_is_chosen_goes_first_and_none_takes_a_part_away():
     assert found == SpecialTokens(pad="a")
 
 
+def test_they_are_a_mapping_of_the_parts_that_are_played():
+    found = find(["<s>", "a", "[PAD]"])
+    assert dict(found) == {"pad": "[PAD]", "start": "<s>"} == found
+    assert list(found) == ["pad", "start"] and len(found) == 2
+    assert "end" not in found and found.end is None
+    with pytest.raises(KeyError):
+        found["end"]
+    assert find(["<s>", "a", "[PAD]"], found) == found
+
+
 @pytest.mark.parametrize(
     ("chosen", "message"),
     [
