@@ -16,6 +16,7 @@ from keras_attn.export.model_card import write_model_card
 from keras_attn.export.recorded_examples import write_examples
 from keras_attn.export.signature import Signature
 from keras_attn.export.task import Task
+from keras_attn.export.utf8 import to_utf8
 from keras_attn.export.versions import new_version
 
 MAIN = "serving_default"
@@ -123,8 +124,20 @@ def _trace(signature):
         name: tf.TensorSpec(spec.shape, spec.dtype, name)
         for name, spec in signature.inputs.items()
     }
-    function = tf.function(signature.function, autograph=False)
+
+    def respond(**inputs):
+        outputs = signature.function(**inputs)
+        return {name: _readable(name, outputs[name]) for name in outputs}
+
+    function = tf.function(respond, autograph=False)
     return function.get_concrete_function(**specs)
+
+
+def _readable(name, output):
+    """Make text of strings, which would else be no JSON over REST."""
+    # TF Serving writes these in base 64.
+    is_text = output.dtype == tf.string and not name.endswith("_bytes")
+    return to_utf8(output) if is_text else output
 
 
 def _answers(signatures, functions):

@@ -3,7 +3,7 @@
 import tensorflow as tf
 
 from keras_attn.export.once import once
-from keras_attn.export.reading import is_utf8
+from keras_attn.export.utf8 import is_utf8
 from keras_attn.text.byte_pair import BytePairTokenizer
 from keras_attn.text.tokenizer import Tokenizer
 from keras_attn.text.word_piece import WordPieceTokenizer
@@ -82,7 +82,7 @@ class Holes(tf.Module):
 
         Returns:
             (all holes, candidates) strings, and the best of each hole, ragged
-            (batch, holes).
+            (batch, holes). A single byte may be no text.
         """
         tokens = self.tokenizer.detokenize(
             candidates[:, :, tf.newaxis], keep_special=True
@@ -90,8 +90,7 @@ class Holes(tf.Module):
         best = tf.RaggedTensor.from_row_lengths(
             tokens[:, 0], counts, validate=False
         )
-        # A single byte may be no text.
-        return tf.strings.unicode_transcode(tokens, "UTF-8", "UTF-8"), best
+        return tokens, best
 
     def fill(self, parts, best):
         """Write the best tokens into the holes.
@@ -131,5 +130,4 @@ class Holes(tf.Module):
             parts.values,
         )
         pieces = parts.with_values(tf.strings.join([before, after]))
-        text = tf.strings.reduce_join(pieces, axis=-1)
-        return tf.strings.unicode_transcode(text, "UTF-8", "UTF-8")
+        return tf.strings.reduce_join(pieces, axis=-1)

@@ -2,6 +2,7 @@
 
 import tensorflow as tf
 
+from keras_attn.export.utf8 import is_utf8
 from keras_attn.text.tokenizer import Tokenizer
 
 
@@ -27,9 +28,3 @@ def read(tokenizer: Tokenizer, texts, room: int, *, from_end: bool = False):
     lengths = ids.row_lengths()
     taken = ids[:, -room:] if from_end else ids[:, :room]
     return taken, readable & (lengths > 0), lengths > room
-
-
-def is_utf8(texts):
-    """Whether each of (batch,) strings is text: (batch,) booleans."""
-    # Bytes that are none are replaced, and so the string is another.
-    return tf.strings.unicode_transcode(texts, "UTF-8", "UTF-8") == texts

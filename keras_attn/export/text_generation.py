@@ -12,6 +12,7 @@ from keras_attn.export.generative_task import GenerativeTask
 from keras_attn.export.once import once
 from keras_attn.export.search import Search
 from keras_attn.export.signature import Signature
+from keras_attn.export.utf8 import is_utf8
 from keras_attn.text.tokenizer import Tokenizer
 
 _USUAL_LENGTH = 128
@@ -115,7 +116,7 @@ class TextGeneration(GenerativeTask):
         ids, _, truncated = reading.read(self.tokenizer, answer, length)
         lengths = tf.cast(ids.row_lengths(), tf.int32)
         dense = ids.to_tensor(shape=(None, length))
-        return dense, lengths, reading.is_utf8(answer), truncated
+        return dense, lengths, is_utf8(answer), truncated
 
     def example_texts(self):
         texts = example_texts.sentences(self.tokenizer)

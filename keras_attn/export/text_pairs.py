@@ -3,7 +3,7 @@
 import tensorflow as tf
 
 from keras_attn.export.once import once
-from keras_attn.export.reading import is_utf8
+from keras_attn.export.utf8 import is_utf8
 from keras_attn.text.tokenizer import Tokenizer
 
 

@@ -14,6 +14,7 @@ from keras_attn.export.generative_task import GenerativeTask
 from keras_attn.export.once import once
 from keras_attn.export.search import Search
 from keras_attn.export.signature import Signature
+from keras_attn.export.utf8 import is_utf8
 from keras_attn.text.tokenizer import Tokenizer
 
 _USUAL_LENGTH = 128
@@ -148,7 +149,7 @@ class Translation(GenerativeTask):
         ids = tf.concat([ids, end], axis=1)
         lengths = tf.cast(ids.row_lengths(), tf.int32)
         dense = ids.to_tensor(shape=(None, length))
-        return dense, lengths, reading.is_utf8(answer), truncated
+        return dense, lengths, is_utf8(answer), truncated
 
     def example_texts(self):
         room = self.source_length - 1 - self.source_start

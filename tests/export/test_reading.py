@@ -1,6 +1,4 @@
-import hypothesis
 import tensorflow as tf
-from hypothesis import strategies
 
 from keras_attn.export import reading
 from keras_attn.text import ByteTokenizer
@@ -40,15 +38,3 @@ def test_no_text_is_no_trouble():
     ids, valid, _ = reading.read(ByteTokenizer(), tf.zeros([0], tf.string), 3)
     assert ids.nrows() == 0
     assert valid.shape == [0]
-
-
-@hypothesis.given(strategies.lists(strategies.binary(max_size=6)))
-def test_text_is_what_python_can_decode(strings):
-    def decodes(string):
-        try:
-            return bool(string.decode() or True)
-        except UnicodeDecodeError:
-            return False
-
-    answer = reading.is_utf8(tf.constant(strings, tf.string)).numpy()
-    assert answer.tolist() == [decodes(string) for string in strings]
