@@ -5,6 +5,7 @@ import re
 from collections.abc import Mapping
 
 import keras
+import numpy as np
 import tensorflow as tf
 
 
@@ -59,6 +60,24 @@ def vocabulary_sizes(model: keras.Model) -> dict[str, int]:
     return sizes
 
 
+def vocabularies(model: keras.Model) -> dict[str, np.ndarray]:
+    """What a layer can look up, for inputs that it takes directly.
+
+    Returns:
+        Arrays of strings, as `bytes` objects, or of integers, by input.
+    """
+    found = {}
+    lookups = (keras.layers.StringLookup, keras.layers.IntegerLookup)
+    for layer in model.layers:
+        if not isinstance(layer, lookups) or layer.invert:
+            continue
+        words = layer.get_vocabulary(include_special_tokens=False)
+        for name, tensor in inputs(model).items():
+            if layer.input is tensor and words:
+                found[name] = _array(words, tensor.dtype)
+    return found
+
+
 def call(model: keras.Model, tensors: Mapping) -> dict:
     """Call a functional model as it answers, not as it trains.
 
@@ -75,6 +94,12 @@ def call(model: keras.Model, tensors: Mapping) -> dict:
     structure = keras.tree.pack_sequence_as(_input_structure(model), given)
     answer = keras.tree.flatten(model(structure, training=False))
     return dict(zip(outputs(model), answer, strict=True))
+
+
+def _array(words, dtype):
+    if dtype == "string":
+        return np.array([str(word).encode() for word in words], object)
+    return np.array(words, dtype)
 
 
 def _input_structure(model):

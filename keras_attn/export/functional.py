@@ -19,7 +19,8 @@ class FunctionalPrediction(Task):
 
     The verb is `predict`, with the model's own names: keys of dictionaries,
     and else the names of `Input`s and of the layers that outputs come from.
-    Half precision is taken and given as float32, which every client has. Where
+    Half precision is taken and given as float32, which every client has, and
+    strings are given as UTF-8 unless their output is named `*_bytes`. Where
     an embedding takes an input directly, answers have `valid`, (batch,)
     booleans: a row with an id that is not there is False, and empty.
 
@@ -46,8 +47,12 @@ class FunctionalPrediction(Task):
             )
             for name, tensor in calling.inputs(self.model).items()
         }
+        known = calling.vocabularies(self.model)
         examples = tuple(
-            {name: _example(spec, rows) for name, spec in inputs.items()}
+            {
+                name: _example(spec, rows, known.get(name))
+                for name, spec in inputs.items()
+            }
             for rows in (1, 3)
         )
         signatures = [Signature("predict", self.predict, inputs, examples)]
@@ -118,9 +123,11 @@ def _wire_dtype(dtype):
     return tf.float32 if dtype.is_floating and dtype.size < 4 else dtype
 
 
-def _example(spec, rows):
+def _example(spec, rows, known=None):
     shape = (rows, *(size or _OPEN_AXIS for size in spec.shape[1:]))
     numbers = np.arange(np.prod(shape)).reshape(shape)
+    if known is not None:
+        return known[numbers % len(known)]
     if spec.dtype == tf.string:
         return np.full(shape, b"example", object)
     if spec.dtype.is_floating:

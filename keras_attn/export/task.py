@@ -25,6 +25,12 @@ class Task(tf.Module, abc.ABC):
         # tracks a Keras model holds its weights twice.
         self._get_model = lambda: model
         self.weights = [variable.value for variable in model.variables]
+        # Of layers that look up words, for example; they are no weights.
+        self.tables = [
+            part
+            for part in tf.train.TrackableView(model).descendants()
+            if isinstance(part, tf.saved_model.experimental.TrackableResource)
+        ]
 
     @property
     def model(self) -> keras.Model:
