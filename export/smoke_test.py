@@ -3,8 +3,10 @@
     python export/smoke_test.py build/demo/translator --wait 60
 
 It asks over REST every example in the version that the server serves, prints
-a line for each, and ends with status 1 if an answer differs. It needs nothing
-but Python 3.6 or newer, and `client.py` beside it.
+a line for each, and ends with status 1 if an answer differs. With --xla it
+asks each compiled signature, `*_xla`, what its plain twin was asked, and wants
+the same answer. It needs nothing but Python 3.6 or newer, and `client.py`
+beside it.
 """
 
 import argparse
@@ -18,6 +20,8 @@ import time
 import client
 
 EXAMPLES = pathlib.Path("assets.extra", "examples.json")
+# What is added to the name of a signature for the name of its compiled twin.
+COMPILED = "_xla"
 
 
 def served_version(url, wait):
@@ -79,6 +83,30 @@ def shown(value):
     return ascii(value)[:60]
 
 
+def compiled_twins(url, examples, timeout):
+    """The examples of signatures that have a compiled twin, for the twin."""
+    try:
+        metadata = client.ask(f"{url}/metadata", timeout=timeout)["metadata"]
+    except (client.RequestError, OSError) as error:
+        sys.exit(f"{url}: {error}")
+    names = {
+        name
+        for name in metadata["signature_def"]["signature_def"]
+        if name.endswith(COMPILED)
+    }
+    if not names:
+        sys.exit(f"{url} has no signature *{COMPILED}: export with xla=True")
+    twins = [
+        dict(example, signature=example["signature"] + COMPILED)
+        for example in examples
+        if example["signature"] + COMPILED in names
+    ]
+    alone = names - {example["signature"] for example in twins}
+    if alone:
+        sys.exit(f"{url}: no example was recorded for {sorted(alone)}")
+    return twins
+
+
 def compare(url, example, options):
     """Return what is wrong with the server's answer to an example."""
     signature, wanted = example["signature"], example["outputs"]
@@ -124,11 +152,9 @@ def main(arguments=None):
     if not path.is_file():
         sys.exit(f"The server has version {version}, and there is no {path}")
     url = client.model_url(options.server, model, version)
-    examples = [
-        example
-        for example in json.loads(path.read_text(encoding="utf-8"))
-        if options.xla or not example["signature"].endswith("_xla")
-    ]
+    examples = json.loads(path.read_text(encoding="utf-8"))
+    if options.xla:
+        examples += compiled_twins(url, examples, options.timeout)
     wrong = 0
     for number, example in enumerate(examples):
         found = compare(url, example, options)

@@ -30,6 +30,10 @@ class Echo(tf.Module):
         times = self.factor * tf.cast(times, tf.float32)
         return {"product": numbers * times[:, None]}
 
+    @tf.function(input_signature=[NUMBERS, TIMES], jit_compile=True)
+    def multiply_compiled(self, numbers, times):
+        return self.multiply(numbers, times)
+
     @tf.function(input_signature=[TEXT])
     def short(self, text):
         good = tf.reduce_all(tf.strings.length(text) < 5)
@@ -38,19 +42,18 @@ class Echo(tf.Module):
             return {"text": tf.identity(text)}
 
 
-def save(folder, version=1, factor=2.0) -> pathlib.Path:
+def save(folder, version=1, factor=2.0, xla=False) -> pathlib.Path:
     """Write a version as an exporter does, and return the model's folder."""
     echo = Echo(factor)
     partial = pathlib.Path(folder) / f"{version}.partial"
-    tf.saved_model.save(
-        echo,
-        str(partial),
-        signatures={
-            "serving_default": echo.echo,
-            "multiply": echo.multiply,
-            "short": echo.short,
-        },
-    )
+    signatures = {
+        "serving_default": echo.echo,
+        "multiply": echo.multiply,
+        "short": echo.short,
+    }
+    if xla:
+        signatures["multiply_xla"] = echo.multiply_compiled
+    tf.saved_model.save(echo, str(partial), signatures)
     partial.rename(pathlib.Path(folder) / str(version))
     return pathlib.Path(folder)
 

@@ -180,13 +180,12 @@ EXAMPLES = [
         "inputs": {"numbers": [[0.1, 0.2, 0.3]], "times": [7]},
         "outputs": {"product": [[1.4, 2.8, 4.2]]},
     },
-    {"signature": "multiply_xla", "inputs": {}, "outputs": {}},
 ]
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    return echo.save(tmp_path_factory.mktemp("models") / "echo")
+    return echo.save(tmp_path_factory.mktemp("models") / "echo", xla=True)
 
 
 @pytest.fixture(scope="module")
@@ -266,6 +265,36 @@ def test_the_smoke_test_fails_on_any_difference(
     assert answer.returncode == 1
     assert f"DIFFERS  {complaint}" in answer.stdout
     assert "1 of 2 answers as recorded" in answer.stdout
+
+
+def test_the_smoke_test_compares_compiled_signatures_if_asked_to(
+    server, folder
+):
+    answer = smoke_test(server, folder, EXAMPLES, "--xla")
+    assert answer.returncode == 0, answer.stdout + answer.stderr
+    assert re.search(r"multiply_xla +as recorded", answer.stdout)
+    assert "3 of 3 answers as recorded" in answer.stdout
+    examples = json.loads(json.dumps(EXAMPLES))
+    examples[1]["outputs"]["product"][0][2] = 4.3
+    answer = smoke_test(server, folder, examples, "--xla")
+    assert answer.returncode == 1
+    assert re.search(
+        r"multiply_xla +DIFFERS  product\[0\]\[2\]: 4.2", answer.stdout
+    )
+    assert "1 of 3 answers as recorded" in answer.stdout
+
+
+def test_the_smoke_test_fails_where_it_could_compare_nothing_compiled(
+    server, folder, tmp_path
+):
+    answer = smoke_test(server, folder, EXAMPLES[:1], "--xla")
+    assert answer.returncode == 1
+    assert "no example was recorded for ['multiply_xla']" in answer.stderr
+    plain = echo.save(tmp_path / "plain")
+    with serve(plain, grpc_port=0, rest_port=0) as server:
+        answer = smoke_test(server, plain, EXAMPLES, "--xla")
+    assert answer.returncode == 1
+    assert "has no signature *_xla: export with xla=True" in answer.stderr
 
 
 def test_the_smoke_test_fails_without_examples_or_without_a_server(
