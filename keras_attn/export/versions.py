@@ -12,6 +12,8 @@ import shutil
 import time
 
 _PARTIAL = ".partial-"
+# TF Serving keeps a version's number as an int64.
+_MOST = 2**63 - 1
 # Where there are no locks, only age tells that a writer is gone.
 _SECONDS_OF_A_WRITER = 24 * 60 * 60
 _RENAME_NOREPLACE = 1
@@ -36,14 +38,16 @@ def new_version(
 
     Args:
         folder: Where the versions of the model are; made if missing.
-        version: The number; None for one more than the newest, or than the
-            one that another writer publishes meanwhile.
+        version: The number, from 0 to 2⁶³ - 1; None for one more than the
+            newest, or than the one that another writer publishes meanwhile.
 
     Returns:
         A context manager that gives the folder to write to, and has the
         published folder as `path` afterwards.
 
     Raises:
+        TypeError: If `version` is no whole number; True and False are none.
+        ValueError: If it is none that TF Serving can have.
         FileExistsError: If there is such a version, at once or, if another
             writer was quicker, at the end.
     """
@@ -59,7 +63,9 @@ def list_versions(folder: str | pathlib.Path) -> dict[int, pathlib.Path]:
         sorted(
             (int(path.name), path)
             for path in folder.iterdir()
-            if re.fullmatch("[0-9]+", path.name) and path.is_dir()
+            if re.fullmatch("[0-9]+", path.name)
+            and int(path.name) <= _MOST
+            and path.is_dir()
         )
     )
 
@@ -95,21 +101,16 @@ class _NewVersion:
     """The context manager of `new_version`."""
 
     def __init__(self, folder, version):
-        if version is not None:
-            version = operator.index(version)
-            if not 0 <= version < 2**63:
-                raise ValueError(
-                    "`version` must be a number from 0 that fits in 64 bits. "
-                    f"Received: {version}"
-                )
         self.folder = folder
-        self.version = version
+        self.version = None if version is None else _number(version)
         self.path = None
 
     def __enter__(self):
         self.folder.mkdir(parents=True, exist_ok=True)
         if self.version in list_versions(self.folder):
             raise self._taken()
+        if self.version is None:
+            self._next()  # fails before anything is written
         _remove_abandoned(self.folder)
         self._partial, self._lock = _make_partial(self.folder)
         return self._partial
@@ -129,7 +130,7 @@ class _NewVersion:
         while True:
             number = self.version
             if number is None:
-                number = (newest_version(self.folder) or 0) + 1
+                number = self._next()
             path = self.folder / str(number)
             try:
                 _rename(self._partial, path)
@@ -141,6 +142,15 @@ class _NewVersion:
                 if (newest_version(self.folder) or 0) < number:
                     raise
 
+    def _next(self):
+        newest = newest_version(self.folder) or 0
+        if newest == _MOST:
+            raise ValueError(
+                f"{self.folder} has the highest version that there can be, "
+                f"{newest}. Export to another folder."
+            )
+        return newest + 1
+
     def _taken(self):
         newest = newest_version(self.folder) or 0
         return FileExistsError(
@@ -148,6 +158,26 @@ class _NewVersion:
             "version is never overwritten: a server may be using it. "
             f"Pass `version=None` to get {newest + 1}."
         )
+
+
+def _number(version):
+    """The number of a version that was asked for."""
+    try:
+        # Python takes True for 1.
+        number = None if isinstance(version, bool) else operator.index(version)
+    except TypeError:
+        number = None
+    if number is None:
+        raise TypeError(
+            "`version` must be a whole number, or None for the next one. "
+            f"Received: version={version!r}"
+        )
+    if not 0 <= number <= _MOST:
+        raise ValueError(
+            f"`version` must be from 0 to {_MOST}, because TF Serving keeps "
+            f"it as an int64. Received: version={number}"
+        )
+    return number
 
 
 def _make_partial(folder):

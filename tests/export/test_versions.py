@@ -4,6 +4,7 @@ import subprocess
 import sys
 import threading
 
+import numpy as np
 import pytest
 
 from keras_attn.export import versions
@@ -222,12 +223,37 @@ def test_only_folders_with_numbers_are_versions(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("version", "error"),
-    [(-1, ValueError), (2**63, ValueError), (1.5, TypeError)],
+    "version", [True, False, np.True_, 1.5, np.float32(2), "3", b"3", [4]]
 )
-def test_a_version_is_a_whole_number(tmp_path, version, error):
-    with pytest.raises(error):
+def test_a_version_is_a_whole_number(tmp_path, version):
+    with pytest.raises(TypeError, match="`version` must be a whole number"):
         new_version(tmp_path, version)
+
+
+@pytest.mark.parametrize("version", [-1, 2**63, np.uint64(2**63), 10**30])
+def test_a_version_fits_in_the_servers_int64(tmp_path, version):
+    with pytest.raises(ValueError, match=f"from 0 to {2**63 - 1}"):
+        new_version(tmp_path, version)
+
+
+@pytest.mark.parametrize(
+    "version", [0, 2**63 - 1, np.int32(7), np.uint8(200), np.array(5)]
+)
+def test_a_version_may_be_any_number_that_the_server_has(tmp_path, version):
+    assert write(tmp_path, version).name == str(int(version))
+
+
+def test_after_the_highest_version_comes_none(tmp_path):
+    write(tmp_path, 2**63 - 1)
+    with pytest.raises(ValueError, match=r"highest version .* another folder"):
+        write(tmp_path)
+    assert names(tmp_path) == [str(2**63 - 1)]
+
+
+def test_a_number_that_no_server_can_read_is_no_version(tmp_path):
+    (tmp_path / str(2**63)).mkdir()
+    assert not list_versions(tmp_path)
+    assert write(tmp_path).name == "1"
 
 
 def test_a_version_is_found_from_itself_or_from_above(tmp_path):
