@@ -76,7 +76,8 @@ def read_graph(folder: str | pathlib.Path):
 
     Raises:
         FileNotFoundError: If the folder is not a whole SavedModel.
-        ValueError: If `saved_model.pb` is not one.
+        ValueError: If `saved_model.pb` is not one, or names files that are
+            not in the folder.
     """
     folder = pathlib.Path(folder)
     path = folder / "saved_model.pb"
@@ -107,6 +108,14 @@ def read_graph(folder: str | pathlib.Path):
             f"{folder} is not a whole SavedModel: it has no "
             "variables/variables.index."
         )
+    # TensorFlow would read whatever file the name leads to.
+    for asset in graph.asset_file_def:
+        name = pathlib.PurePath(asset.filename)
+        if name.is_absolute() or ".." in name.parts:
+            raise ValueError(
+                f"{path} names a file outside of its folder: "
+                f"{asset.filename!r}. No exporter writes that: do not use it."
+            )
     return graph
 
 

@@ -3,6 +3,7 @@ import shutil
 import numpy as np
 import pytest
 import tensorflow as tf
+from tensorflow.core.protobuf import saved_model_pb2
 
 from keras_attn.export.c_session import SessionError
 from keras_attn.export.loaded import LoadedModel
@@ -102,3 +103,46 @@ def test_variables_cut_short_are_refused(folder, tmp_path):
     (copy / "variables" / "variables.index").write_bytes(b"")
     with pytest.raises(SessionError):
         LoadedModel(copy)
+
+
+class Words(tf.Module):
+    """Says whether a file has a word."""
+
+    def __init__(self, path):
+        super().__init__()
+        line, word = (
+            tf.lookup.TextFileIndex.LINE_NUMBER,
+            (tf.lookup.TextFileIndex.WHOLE_LINE),
+        )
+        self.table = tf.lookup.StaticHashTable(
+            tf.lookup.TextFileInitializer(
+                str(path), tf.string, word, tf.int64, line
+            ),
+            default_value=-1,
+        )
+
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.string, "text")])
+    def find(self, text):
+        return {"line": self.table.lookup(text)}
+
+
+@pytest.mark.parametrize("name", ["../../{}", "{root}/{}", "a/../../../{}"])
+def test_a_model_that_names_a_file_outside_of_its_folder_is_refused(
+    name, tmp_path
+):
+    words = tmp_path / "words.txt"
+    words.write_text("a\nb\n")
+    model = Words(words)
+    tf.saved_model.save(model, tmp_path / "1", {"find": model.find})
+    loaded = LoadedModel(tmp_path / "1")
+    request = {"text": np.array([b"b", b"secret"], object)}
+    assert loaded.run("find", request)["line"].tolist() == [1, -1]
+    loaded.close()
+    (tmp_path / "password.txt").write_text("secret\n")
+    path = tmp_path / "1" / "saved_model.pb"
+    saved = saved_model_pb2.SavedModel.FromString(path.read_bytes())
+    (asset,) = saved.meta_graphs[0].asset_file_def
+    asset.filename = name.format("password.txt", root=tmp_path)
+    path.write_bytes(saved.SerializeToString())
+    with pytest.raises(ValueError, match="names a file outside of its folder"):
+        LoadedModel(tmp_path / "1")
