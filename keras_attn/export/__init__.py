@@ -3,7 +3,9 @@
 export_model    writes a version of a model
 verify          loads it as a server does, and asks it
 inspect         tells what it can be asked
-serve           answers requests on this machine, for trying it out
+serve           answers requests on this machine, for trying it out, as a
+                LoopbackServer
+LoadedModel     answers requests in this process
 
 Tasks, of which `export_model` takes the one that fits the model:
 Translation, TextGeneration, MaskFilling, TextClassification, TextEmbedding,
@@ -15,7 +17,9 @@ from keras_attn.export.exporting import export_model
 from keras_attn.export.functional import FunctionalPrediction
 from keras_attn.export.image_classification import ImageClassification
 from keras_attn.export.inspection import inspect
+from keras_attn.export.loaded import LoadedModel
 from keras_attn.export.mask_filling import MaskFilling
+from keras_attn.export.serving import LoopbackServer
 from keras_attn.export.serving import serve
 from keras_attn.export.text_classification import TextClassification
 from keras_attn.export.text_embedding import TextEmbedding
@@ -28,6 +32,8 @@ from keras_attn.export.verification import verify
 __all__ = [
     "FunctionalPrediction",
     "ImageClassification",
+    "LoadedModel",
+    "LoopbackServer",
     "MaskFilling",
     "TextClassification",
     "TextEmbedding",

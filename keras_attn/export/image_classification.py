@@ -32,7 +32,8 @@ class ImageClassification(Task):
         model: A functional model that takes (batch, height, width, 1 or 3) and
             returns (batch, classes).
         labels: Names of the classes; answers are numbers without them.
-        fit: "crop" or "squeeze", as in training; see `EncodedImages`.
+        fit: As in training: "crop" keeps the proportions and cuts off the two
+            sides that are too long, "squeeze" keeps the whole image.
         pixels: The lowest and the highest value of a pixel in training:
             `keras_attn.data` makes pixels from 0 to 1.
         from_logits: Whether the model returns logits; None asks whether its

@@ -108,7 +108,7 @@ def serve(
             stays off for this whole process.
 
     Returns:
-        The server, at work until its `close`.
+        The `LoopbackServer`, at work until its `close`.
 
     Raises:
         FileNotFoundError: If there is no version.

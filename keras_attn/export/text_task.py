@@ -78,7 +78,7 @@ class TextTask(Task):
             answer: Takes what `of` returns and what `read` returned, and
                 returns outputs by name.
             of: `predict`, which is the default, or `encode`.
-            read: Takes texts as `TextPairs` does, which is the default.
+            read: Reads the texts; one or two, as in training, if None.
             examples: Requests, `examples("text")` if None; their fields are
                 the inputs.
 
