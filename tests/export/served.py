@@ -1,10 +1,10 @@
 """Tasks saved and asked as a server does it."""
 
-import tensorflow as tf
-
 from keras_attn.export import exporting
 from keras_attn.export import loaded
 from keras_attn.export import separate_process
+from tests import cpp_loader
+from tests.export import op_registry
 
 
 def save(task, folder, *verbs):
@@ -30,16 +30,10 @@ def ask(folder, requests):
 
 
 def other_ops(folder):
-    """Ops that a server may not have, or may have switched off."""
-    graph = loaded.read_graph(folder).graph_def
-    nodes = list(graph.node)
-    for function in graph.library.function:
-        nodes.extend(function.node_def)
-    names = {function.signature.name for function in graph.library.function}
-    ops = {node.op for node in nodes} - names
-    # `tf.raw_ops` lists what every TensorFlow server has.
+    """What a server may not have, or may have switched off."""
+    registry = op_registry.of_the_oldest()
+    ops = cpp_loader.op_names(folder)
     return {
-        op
-        for op in ops
-        if not hasattr(tf.raw_ops, op) or "Xla" in op or "PyFunc" in op
+        *op_registry.troubles(folder, registry),
+        *(op for op in ops if "Xla" in op or "PyFunc" in op),
     }

@@ -6,6 +6,7 @@ import tensorflow as tf
 from keras_attn import decoding
 from keras_attn.export.translation import Translation
 from tests import cpp_loader
+from tests.export import served
 from tests.export import writers
 from tests.export.conftest import SETTINGS
 from tests.export.writers import SOURCE
@@ -89,10 +90,7 @@ def test_the_server_answers_as_python_does(translator, expected):
 
 
 def test_every_op_is_core_and_none_is_xlas(translator):
-    functions = cpp_loader.function_names(translator.folder)
-    ops = cpp_loader.op_names(translator.folder) - functions
-    assert {op for op in ops if not hasattr(tf.raw_ops, op)} == set()
-    assert not any(op.startswith("Xla") for op in ops)
+    assert not served.other_ops(translator.folder)
 
 
 def test_weights_are_in_the_file_once(translator):
