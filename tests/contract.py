@@ -1,7 +1,8 @@
-"""What every attention layer must do, checked in one place."""
+"""What every layer and every model must do, checked in one place."""
 
 import inspect
 import json
+import warnings
 
 import keras
 import numpy as np
@@ -48,9 +49,50 @@ def check_layer(
     _check_same_in_graph_and_xla(layer, inputs, eager)
     _check_precision(layer, init, inputs)
     _check_smallest_sizes(layer, inputs, output_shape)
+    _check_symbolic_shapes(layer, inputs, eager)
     if padded:
         _check_padding(layer, inputs, padded, eager)
-    _check_saved_model_file(layer, inputs, eager, tmp_path)
+    _check_checkpoint(layer, _rebuilt(layer, inputs), tmp_path)
+    model = _functional(layer, inputs)
+    _check_files(model, inputs, tmp_path)
+    _check_clone(model, inputs)
+    _check_low_rank(_functional(_rebuilt(layer, inputs), inputs), tmp_path)
+    _check_quantized(model, inputs, tmp_path)
+
+
+def check_model(
+    model_class, init, inputs, *, tmp_path, padded, pad_id=0, powerless=()
+):
+    """Run the model contract.
+
+    Args:
+        model_class: The class under test.
+        init: Constructor arguments; must drop something while training, so
+            that there are seeds to be saved.
+        inputs: What the model is called with: (batch, length) ids, images, or
+            a dictionary of these.
+        tmp_path: pytest's fixture.
+        padded: The inputs that padding is added to, by name; ("",) for the
+            only one.
+        pad_id: The id that is padding.
+        powerless: As for `check_layer`.
+    """
+    model = model_class(**init)
+    eager = model(inputs)
+    _check_config(model, init)
+    _check_every_weight_learns(model, {"inputs": inputs}, powerless)
+    _check_model_in_graph_and_xla(model, inputs, eager)
+    for policy in ("mixed_bfloat16", "mixed_float16"):
+        twin = model_class(**init, dtype=policy)
+        for output in tree.flatten(twin(inputs)):
+            assert output.dtype == policy.removeprefix("mixed_")
+            assert np.isfinite(tf.cast(output, "float32")).all(), policy
+    _check_padded_model(model, inputs, padded, pad_id, eager)
+    _check_checkpoint(model, model_class(**init), tmp_path)
+    _check_files(model, inputs, tmp_path)
+    _check_clone(model, inputs)
+    _check_low_rank(model_class(**init), tmp_path)
+    _check_quantized(model, inputs, tmp_path)
 
 
 def check_mask_goes_on(layer, inputs):
@@ -190,18 +232,155 @@ def _check_padding(layer, inputs, padded, eager):
         np.testing.assert_array_equal(carried, masks["query"])
 
 
-def _check_saved_model_file(layer, inputs, eager, tmp_path):
-    """Symbolic call with unknown lengths, then save, load and compare."""
+def _check_symbolic_shapes(layer, inputs, eager):
+    """Shapes are known before anything is computed, also to wrappers."""
+    shapes = [x.shape for x in inputs.values()]
+    wanted = tree.map_structure(lambda x: tuple(x.shape), eager)
+    assert layer.compute_output_shape(*shapes) == wanted
+    fresh = type(layer).from_config(layer.get_config())
+    assert fresh.compute_output_shape(*shapes) == wanted
+    assert not fresh.built, "asking for a shape built the layer"
+    if len(inputs) > 1 or not isinstance(wanted, tuple):
+        return
+    (x,) = inputs.values()
+    for wrapper, batch in (
+        (keras.layers.TimeDistributed(fresh), np.stack([x, x[::-1]], axis=1)),
+        (keras.Sequential([fresh]), x),
+    ):
+        symbolic = keras.Input(batch.shape[1:], dtype=x.dtype.name)
+        model = keras.Model(symbolic, wrapper(symbolic))
+        fresh.set_weights(layer.get_weights())
+        output = model(batch)
+        assert model.output_shape[1:] == tuple(output.shape)[1:]
+        once = output if batch is x else output[:, 0]
+        _assert_close(once, eager, f"in {type(wrapper).__name__}")
+
+
+def _rebuilt(layer, inputs):
+    """A layer of the same kind, with weights and seeds of its own."""
+    twin = type(layer).from_config(layer.get_config())
+    twin(**inputs)
+    return twin
+
+
+def _scramble(owner):
+    """Give every variable, seeds included, a value of its own."""
+    rng = np.random.default_rng(2)
+    for variable in owner.variables:
+        numbers = rng.integers(1, 9, size=variable.shape)
+        variable.assign(numbers / (1 if "int" in variable.dtype else 8))
+
+
+def _assert_same_variables(actual, expected, when):
+    assert len(actual.variables) == len(expected.variables)
+    for a, e in zip(actual.variables, expected.variables, strict=True):
+        np.testing.assert_array_equal(
+            a, e, err_msg=f"{e.path} is not restored {when}"
+        )
+
+
+def _check_checkpoint(owner, twin, tmp_path):
+    """tf.train.Checkpoint restores every variable, seeds included."""
+    before = [np.array(variable) for variable in owner.variables]
+    _scramble(owner)
+    path = tf.train.Checkpoint(owner=owner).write(str(tmp_path / "checkpoint"))
+    tf.train.Checkpoint(owner=twin).read(path).assert_consumed()
+    _assert_same_variables(twin, owner, "by tf.train.Checkpoint")
+    for variable, value in zip(owner.variables, before, strict=True):
+        variable.assign(value)
+
+
+def _functional(layer, inputs):
+    """The layer in a model with unknown lengths."""
     symbolic = {
         name: keras.Input(
             (*[None] * (x.ndim - 2), x.shape[-1]), name=name, dtype=x.dtype.name
         )
         for name, x in inputs.items()
     }
-    model = keras.Model(symbolic, layer(**symbolic))
+    return keras.Model(symbolic, layer(**symbolic))
+
+
+def _check_files(model, inputs, tmp_path):
+    """Both of Keras' files restore every variable, seeds included."""
     model.save(tmp_path / "model.keras")
     loaded = keras.saving.load_model(tmp_path / "model.keras")
-    _assert_close(loaded(inputs), eager, "after saving and loading")
+    _assert_close(loaded(inputs), model(inputs), "after saving and loading")
+    _assert_same_variables(loaded, model, "by the .keras file")
+    _scramble(loaded)
+    model.save_weights(tmp_path / "model.weights.h5")
+    loaded.load_weights(tmp_path / "model.weights.h5")
+    _assert_same_variables(loaded, model, "by the .weights.h5 file")
+
+
+def _check_clone(model, inputs):
+    clone = keras.models.clone_model(model)
+    clone.set_weights(model.get_weights())
+    _assert_close(clone(inputs), model(inputs), "after cloning")
+
+
+def _innermost(model):
+    layers = model._flatten_layers()
+    return [x for x in layers if len(list(x._flatten_layers())) == 1]
+
+
+def _check_low_rank(model, tmp_path):
+    """LoRA on every layer that Keras gives it: it learns and is saved."""
+    adapted = [x for x in _innermost(model) if hasattr(x, "enable_lora")]
+    if not adapted:
+        return
+    for layer in adapted:
+        layer.enable_lora(2)
+    for weight in model.trainable_weights:
+        if "lora" in weight.path:
+            weight.assign(np.full(weight.shape, 0.25))
+    model.save(tmp_path / "lora.keras")
+    loaded = keras.saving.load_model(tmp_path / "lora.keras")
+    specs = tree.map_structure(
+        lambda x: np.ones([2 if s is None else s for s in x.shape], x.dtype),
+        model.input,
+    )
+    _assert_close(loaded(specs), model(specs), "after saving it with LoRA")
+
+
+def _check_quantized(model, inputs, tmp_path):
+    """int8 gives about the same, also after saving. It changes the model."""
+    able = (keras.layers.Dense, keras.layers.EinsumDense)
+    if not any(isinstance(x, able) for x in _innermost(model)):
+        return
+    before = model(inputs)
+    with warnings.catch_warnings():
+        # Of layers that Keras does not quantise, such as norms.
+        warnings.simplefilter("ignore")
+        model.quantize("int8")
+    after = model(inputs)
+    for b, a in zip(tree.flatten(before), tree.flatten(after), strict=True):
+        error = np.abs(np.array(b) - np.array(a)).max()
+        size = np.abs(np.array(b)).max()
+        assert 0 < error < 0.1 * size + 0.1, f"int8 is off by {error}"
+    model.save(tmp_path / "int8.keras")
+    loaded = keras.saving.load_model(tmp_path / "int8.keras")
+    _assert_close(loaded(inputs), after, "after saving it quantised")
+    _assert_same_variables(loaded, model, "by the .keras file, quantised")
+
+
+def _check_model_in_graph_and_xla(model, inputs, eager):
+    graph = tf.function(lambda x: model(x, training=False))
+    _assert_close(graph(inputs), eager, "in a graph")
+    compiled = tf.function(lambda x: model(x, training=False), jit_compile=True)
+    _assert_close(compiled(inputs), eager, "under XLA")
+
+
+def _check_padded_model(model, inputs, padded, pad_id, eager):
+    given = inputs if isinstance(inputs, dict) else {"": inputs}
+    longer = {
+        name: np.pad(x, [(0, 0), (0, NUM_PADS)], constant_values=pad_id)
+        if name in padded
+        else x
+        for name, x in given.items()
+    }
+    output = model(longer if isinstance(inputs, dict) else longer[""])
+    _assert_close(_cut(output, eager), eager, "when padding is added")
 
 
 def _assert_close(actual, expected, when):

@@ -16,6 +16,7 @@ ROOT = pathlib.Path(__file__).parent.parent
 PACKAGE = ROOT / "keras_attn"
 
 MAY_IMPORT = {
+    "base": set(),
     "ops": set(),
     "text": set(),
     "embeddings": {"ops"},
@@ -113,7 +114,7 @@ def wrong_imports(room, source):
         elif top in {"examples", "benchmarks", "tests"}:
             yield f"{name}: the library needs nothing outside itself"
         elif top == "keras_attn":
-            allowed = {room, "extras"} | MAY_IMPORT[room]
+            allowed = {room, "base", "extras"} | MAY_IMPORT[room]
             if rest[0] not in allowed:
                 yield f"{name}: {room} may import only {sorted(allowed)}"
         elif top == "tensorflow":

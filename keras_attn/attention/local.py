@@ -4,6 +4,7 @@ import keras
 from keras import ops
 
 from keras_attn.attention import checks
+from keras_attn.base.layer import Layer
 from keras_attn.ops import masks
 from keras_attn.ops.checks import dropout_rate
 from keras_attn.ops.dropout import seeded_dropout
@@ -11,7 +12,7 @@ from keras_attn.ops.softmax import masked_softmax
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
-class LocalAttention(keras.layers.Layer):
+class LocalAttention(Layer):
     """Attention that sees a window around an aligned position.
 
         p(t)         = t                                  "monotonic", local-m

@@ -6,6 +6,7 @@ import keras
 from keras import ops
 
 from keras_attn.attention import checks
+from keras_attn.base.layer import Layer
 from keras_attn.ops import masks
 from keras_attn.ops.checks import dropout_rate
 from keras_attn.ops.dropout import seeded_dropout
@@ -13,7 +14,7 @@ from keras_attn.ops.softmax import masked_softmax
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
-class AttentionPooling(keras.layers.Layer):
+class AttentionPooling(Layer):
     """A weighted mean over all positions, the weights by attention.
 
         u(h)   = tanh(W h + b)

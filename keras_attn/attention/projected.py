@@ -7,6 +7,8 @@ import string
 import keras
 from keras import ops
 
+from keras_attn.base.layer import Layer
+
 # Keras' files go by these names.
 PROJECTIONS = (
     "query_dense",
@@ -17,7 +19,7 @@ PROJECTIONS = (
 )
 
 
-class ProjectedAttention(keras.layers.Layer):
+class ProjectedAttention(Layer):
     """An attention layer with a projection for each input and the output.
 
         (batch, ..., *inputs) → (batch, ..., *outputs)

@@ -4,12 +4,13 @@ import keras
 
 from keras_attn.attention import checks
 from keras_attn.attention.one_head import one_head_attention
+from keras_attn.base.layer import Layer
 from keras_attn.ops import masks
 from keras_attn.ops.checks import dropout_rate
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
-class SelfAttention(keras.layers.Layer):
+class SelfAttention(Layer):
     """Self-attention with one head.
 
         query, key, value = W_q x, W_k x, W_v x

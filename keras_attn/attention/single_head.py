@@ -3,11 +3,12 @@
 import keras
 
 from keras_attn.attention import checks
+from keras_attn.base.layer import Layer
 from keras_attn.ops import masks
 from keras_attn.ops.checks import dropout_rate
 
 
-class SingleHeadAttention(keras.layers.Layer):
+class SingleHeadAttention(Layer):
     """Attention of one head, whatever its score.
 
         weights(q) = softmax(score(q, key(h)))        over the keys h

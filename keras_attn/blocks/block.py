@@ -4,6 +4,7 @@ import keras
 
 from keras_attn.attention import checks
 from keras_attn.attention.multi_head import MultiHeadAttention
+from keras_attn.base.layer import Layer
 from keras_attn.blocks import activations
 from keras_attn.blocks.feed_forward import FeedForward
 from keras_attn.blocks.gated_feed_forward import GatedFeedForward
@@ -14,7 +15,7 @@ from keras_attn.blocks.unshared import unshared
 GATED = {"swiglu": "silu", "geglu": "gelu"}
 
 
-class Block(keras.layers.Layer):
+class Block(Layer):
     """Sublayers, each with a residual path around it.
 
     Args:

@@ -3,12 +3,13 @@
 import keras
 
 from keras_attn.attention import checks
+from keras_attn.base.layer import Layer
 from keras_attn.blocks import activations
 from keras_attn.ops.checks import dropout_rate
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
-class FeedForward(keras.layers.Layer):
+class FeedForward(Layer):
     """The same small network at every position.
 
         output = W_2 activation(W_1 x + b_1) + b_2

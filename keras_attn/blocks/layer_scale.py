@@ -2,9 +2,11 @@
 
 import keras
 
+from keras_attn.base.layer import Layer
+
 
 @keras.saving.register_keras_serializable(package="keras_attn")
-class LayerScale(keras.layers.Layer):
+class LayerScale(Layer):
     """Multiplies each feature by a factor that starts near 0.
 
         output = scale · x        scale(f) = initial at first

@@ -3,6 +3,7 @@
 import keras
 
 from keras_attn.attention import checks
+from keras_attn.base.layer import Layer
 from keras_attn.blocks.layer_normalization import LayerNormalization
 from keras_attn.blocks.layer_scale import LayerScale
 from keras_attn.blocks.rms_normalization import RMSNormalization
@@ -14,7 +15,7 @@ NORMALIZATIONS = ("layer", "rms")
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
-class Residual(keras.layers.Layer):
+class Residual(Layer):
     """What stands before and after a sublayer of a block.
 
         post:  output = norm(x + sublayer(x))

@@ -3,11 +3,12 @@
 import keras
 from keras import ops
 
+from keras_attn.base.layer import Layer
 from keras_attn.ops.checks import dropout_rate
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
-class StochasticDepth(keras.layers.Layer):
+class StochasticDepth(Layer):
     """Leaves a branch out of some examples while training.
 
         output = x · keep / (1 - rate)    keep = 0 with probability rate, else 1

@@ -3,6 +3,7 @@
 import keras
 from keras import ops
 
+from keras_attn.base.layer import Layer
 from keras_attn.embeddings import merging
 from keras_attn.ops import checks
 from keras_attn.ops.lookup import look_up
@@ -10,7 +11,7 @@ from keras_attn.ops.positions import resize_grid
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
-class LearnedPosition(keras.layers.Layer):
+class LearnedPosition(Layer):
     """Tells vectors their place by a table with a row for each position.
 
         output(p) = inputs(p) + P[p],  or  [inputs(p), P[p]]

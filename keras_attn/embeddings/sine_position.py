@@ -2,13 +2,14 @@
 
 import keras
 
+from keras_attn.base.layer import Layer
 from keras_attn.embeddings import merging
 from keras_attn.ops import masks
 from keras_attn.ops.positions import sine_places
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
-class SinePosition(keras.layers.Layer):
+class SinePosition(Layer):
     """Tells vectors their place by sines of falling frequencies.
 
         place(p, 2i)     = sin(p / base^(2i / units))

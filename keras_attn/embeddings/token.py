@@ -3,11 +3,12 @@
 import keras
 from keras import ops
 
+from keras_attn.base.layer import Layer
 from keras_attn.ops.lookup import look_up
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
-class TokenEmbedding(keras.layers.Layer):
+class TokenEmbedding(Layer):
     """A vector for each token, which scores the tokens on the way out too.
 
         output(t) = √units · E[id(t)]        logits(t) = E x(t)    reversed

@@ -88,8 +88,8 @@ class MaskFilling(TextTask):
         is_hole = rows["tokens"] == self.pairs.tokenizer.mask_id
         # The head is large, so it sees nothing but holes.
         vectors = tf.gather_nd(sequence, tf.where(is_hole))
-        head = self.model.get_layer("masked_lm")
-        logits = tf.cast(head(vectors[tf.newaxis])[0], tf.float32)
+        logits = self.model.score_masked(vectors[tf.newaxis])[0]
+        logits = tf.cast(logits, tf.float32)
         scores = tf.where(self._is_ordinary, tf.nn.softmax(logits), -1.0)
         scores, candidates = tf.math.top_k(scores, self.num_candidates)
         counts = tf.reduce_sum(tf.cast(is_hole, tf.int64), axis=1)

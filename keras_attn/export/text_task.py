@@ -59,8 +59,7 @@ class TextTask(Task):
 
     def encode(self, tokens, segments):
         """What the last block makes of them: (batch, length, units)."""
-        added = self.model.segment_embedding(segments)
-        return self.model.encoder(tokens, added=added)
+        return self.model.sequence({"tokens": tokens, "segments": segments})
 
     def verb(
         self,

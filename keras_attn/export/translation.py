@@ -91,7 +91,7 @@ class Translation(GenerativeTask):
         super().__init__(model, tokenizer=target, search=search, xla=xla)
         self._encoder = None
         if hasattr(model, "encoder"):
-            self._encoder = once(lambda source: model.encoder(source))
+            self._encoder = once(lambda source: model.memory(source))
 
     @staticmethod
     def accepts(model: keras.Model) -> bool:

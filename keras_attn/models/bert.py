@@ -5,6 +5,7 @@ import keras
 from keras_attn.blocks.encoder import EncoderBlock
 from keras_attn.embeddings.token import TokenEmbedding
 from keras_attn.models import from_bert
+from keras_attn.models.logits_bias import LogitsBias
 from keras_attn.models.masked_token_head import MaskedTokenHead
 from keras_attn.models.preset_model import PresetModel
 from keras_attn.models.stack import Stack
@@ -124,7 +125,6 @@ class BERT(PresetModel):
             dtype=dtype,
         )
         encoder = Stack(
-            embedding,
             [
                 EncoderBlock(
                     num_heads,
@@ -160,9 +160,11 @@ class BERT(PresetModel):
             name: keras.Input((None,), dtype="int32", name=name)
             for name in ("tokens", "segments")
         }
-        added = segment_embedding(inputs["segments"])
-        sequence = encoder(inputs["tokens"], added=added)
-        drop = keras.layers.Dropout(dropout, dtype=dtype)
+        sequence = encoder(
+            embedding(inputs["tokens"]),
+            added=segment_embedding(inputs["segments"]),
+        )
+        drop = keras.layers.Dropout(dropout, name="dropout", dtype=dtype)
         pooler, outputs = None, {}
         if head not in ("masked_lm", "token_classification"):
             pooler = dense(units, "pooler", "tanh")
@@ -170,13 +172,16 @@ class BERT(PresetModel):
         if head is None:
             outputs = {"sequence": sequence, "pooled": pooled}
         if head in ("masked_lm", "pretraining"):
-            outputs["masked_lm"] = MaskedTokenHead(
-                embedding,
+            x = MaskedTokenHead(
                 activation=activation,
                 epsilon=epsilon,
+                kernel_initializer=normal.clone(),
                 name="masked_lm",
                 dtype=dtype,
             )(sequence)
+            outputs["masked_lm"] = LogitsBias(
+                name="masked_lm_bias", dtype=dtype
+            )(embedding(x, reverse=True))
         if head in ("next_sentence", "pretraining"):
             outputs["next_sentence"] = dense(2, "next_sentence")(pooled)
         if head == "classification":
@@ -207,6 +212,26 @@ class BERT(PresetModel):
         """
         return from_bert.read(cls, folder, head=head, num_classes=num_classes)
 
+    def sequence(self, inputs):
+        """Return (batch, length, units) vectors, before any head.
+
+        Args:
+            inputs: As for the call.
+        """
+        return self.encoder(
+            self.embedding(inputs["tokens"]),
+            added=self.segment_embedding(inputs["segments"]),
+        )
+
+    def score_masked(self, vectors):
+        """Return the masked tokens' logits, (batch, length, vocabulary).
+
+        Args:
+            vectors: (batch, length, units), as `sequence` returns them.
+        """
+        x = self.get_layer("masked_lm")(vectors)
+        return self.get_layer("masked_lm_bias")(self.embedding(x, reverse=True))
+
     def with_head(
         self, head: str | None, *, num_classes: int | None = None, **overrides
     ) -> "BERT":
@@ -222,9 +247,14 @@ class BERT(PresetModel):
             new as well.
         """
         config = {**self.get_config(), **overrides}
+        if "quantized" in config:
+            raise ValueError(
+                "A quantised model has no weights to copy into another one. "
+                "Call `with_head` first, then `quantize`."
+            )
         config |= {"head": head, "num_classes": num_classes, "name": None}
         model = self.from_config(config)
-        for part in ("encoder", "segment_embedding", "pooler"):
+        for part in ("embedding", "encoder", "segment_embedding", "pooler"):
             old, new = getattr(self, part), getattr(model, part)
             if old is not None and new is not None:
                 new.set_weights(old.get_weights())

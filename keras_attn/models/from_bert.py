@@ -78,8 +78,11 @@ def read(cls: type, folder, *, head=None, num_classes=None):
         layer = model.get_layer(layer_name)
         if head is not None and not checkpoint.has(f"{name}.weight"):
             fresh.append(layer)
+            if layer_name == "masked_lm":
+                fresh.append(model.get_layer("masked_lm_bias"))
         elif layer_name == "masked_lm":
-            _plan_masked_lm(checkpoint, layer)
+            bias = model.get_layer("masked_lm_bias")
+            _plan_masked_lm(checkpoint, layer, bias)
         else:
             checkpoint.dense(layer, name)
     checkpoint.finish(model, fresh=fresh)
@@ -102,8 +105,8 @@ def _plan_block(checkpoint, block, name):
     checkpoint.norm(last.normalize, f"{name}.output.LayerNorm")
 
 
-def _plan_masked_lm(checkpoint, layer):
+def _plan_masked_lm(checkpoint, layer, bias):
     name = "cls.predictions"
     checkpoint.dense(layer.dense, f"{name}.transform.dense")
     checkpoint.norm(layer.normalize, f"{name}.transform.LayerNorm")
-    checkpoint.table(layer.bias, f"{name}.bias")
+    checkpoint.table(bias.bias, f"{name}.bias")

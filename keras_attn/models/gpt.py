@@ -98,7 +98,6 @@ class GPT(PresetModel):
             dtype=dtype,
         )
         stack = Stack(
-            embedding,
             [
                 DecoderBlock(
                     num_heads,
@@ -127,7 +126,7 @@ class GPT(PresetModel):
             )
 
         tokens = keras.Input((None,), dtype="int32", name="tokens")
-        x = stack(tokens)
+        x = stack(embedding(tokens))
         logits = project(x) if project else embedding(x, reverse=True)
         super().__init__(tokens, logits, config, dtype=dtype, **kwargs)
         self.embedding = embedding
@@ -188,7 +187,9 @@ class GPT(PresetModel):
         """
         tokens, lengths = self._read(inputs)
         self.stack.check_room(lengths + max_length)
-        vectors, caches = self.stack.prefill(tokens, lengths, max_length)
+        vectors, caches = self.stack.prefill(
+            self.embedding(tokens), lengths, max_length
+        )
         return vectors, {"position": lengths, "caches": caches}
 
     def step(self, token, state, index=None):
@@ -203,7 +204,7 @@ class GPT(PresetModel):
             (rows, vocabulary) logits of the next token, and the state.
         """
         x, caches, _ = self.stack.step(
-            token, state["caches"], state["position"]
+            self.embedding(token), state["caches"], state["position"]
         )
         project = self.project
         logits = project(x) if project else self.embedding(x, reverse=True)

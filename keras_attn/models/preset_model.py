@@ -1,7 +1,12 @@
 """What every model here is: a functional model that knows its arguments."""
 
+import functools
+
 import keras
 
+from keras_attn.base import quantization
+from keras_attn.base.seed_state import seed_state_of
+from keras_attn.base.tracking import hidden_children
 from keras_attn.blocks.unshared import unshared
 from keras_attn.models import presets
 
@@ -41,15 +46,34 @@ class PresetModel(keras.Model):
         return super().make_train_function(force)
 
     def get_config(self):
-        return {
+        config = {
             **self.config,
             "name": self.name,
             "dtype": keras.dtype_policies.serialize(self.dtype_policy),
         }
+        modes = quantization.modes(self)
+        return {**config, "quantized": modes} if modes else config
 
     @classmethod
     def from_config(cls, config, custom_objects=None):
+        modes = config.get("quantized", {})
         given = keras.saving.deserialize_keras_object(
-            config, custom_objects=custom_objects
+            {key: config[key] for key in config if key != "quantized"},
+            custom_objects=custom_objects,
         )
-        return cls(**given)
+        model = cls(**given)
+        quantization.restore(model, modes)
+        return model
+
+    @functools.cached_property
+    def _seed_state(self):
+        return seed_state_of(self, self._layers_by_name())
+
+    def _trackable_children(self, save_type="checkpoint", **kwargs):
+        children = super()._trackable_children(save_type, **kwargs)
+        if save_type == "checkpoint":
+            children |= hidden_children(self, self._layers_by_name())
+        return children
+
+    def _layers_by_name(self):
+        return {layer.name: layer for layer in self.layers}

@@ -1,8 +1,11 @@
-"""Embedding, positions and a number of blocks: half of a Transformer."""
+"""Positions and a number of blocks: half of a Transformer."""
 
 import keras
+from keras import ops
 
+from keras_attn.base.layer import Layer
 from keras_attn.blocks.residual import make_normalization
+from keras_attn.blocks.unshared import unshared
 from keras_attn.embeddings.learned_position import LearnedPosition
 from keras_attn.embeddings.sine_position import SinePosition
 from keras_attn.ops import checks
@@ -10,37 +13,47 @@ from keras_attn.ops import checks
 POSITIONS = ("learned", "sine", None)
 
 
-class Stack(keras.layers.Layer):
-    """Tokens through embedding, positions and blocks.
+@keras.saving.register_keras_serializable(package="keras_attn")
+class Stack(Layer):
+    """Vectors through positions and blocks.
 
-        x      = dropout(norm(E[tokens] + place))
+        x      = dropout(norm(inputs + position))
         output = norm(block(… block(x)))
 
     where both norms are optional. The encoder and the decoder of a model are
     such stacks; a decoder may go token by token.
 
     Args:
-        embedding: A `TokenEmbedding`.
-        blocks: `EncoderBlock`s or `DecoderBlock`s.
+        blocks: `EncoderBlock`s or `DecoderBlock`s, or their configs.
         position: "learned", "sine", or None.
         max_length: Positions that are learned.
         position_initializer: Of the positions that are learned.
         first_norm, last_norm: Whether there is a norm before and after the
             blocks.
         dropout: Fraction dropped before the blocks while training.
+
+    Call arguments:
+        inputs: (batch, length, features).
+        memory: (batch, source, memory_features) for decoders, or None.
+        added: (batch, length, features) more to add before the first norm.
+        mask, memory_mask: (batch, length) and (batch, source) padding masks;
+            filled in by Keras.
+        training: Whether anything is dropped.
+
+    Returns:
+        (batch, length, features).
     """
 
     def __init__(
         self,
-        embedding,
         blocks,
         *,
-        position: str | None,
-        max_length: int,
+        position: str | None = None,
+        max_length: int | None = None,
         position_initializer="uniform",
-        first_norm: bool,
-        last_norm: bool,
-        dropout: float,
+        first_norm: bool = False,
+        last_norm: bool = False,
+        dropout: float = 0.0,
         **kwargs,
     ):
         super().__init__(**kwargs)
@@ -52,12 +65,18 @@ class Stack(keras.layers.Layer):
         if not blocks:
             raise ValueError("`num_layers` must be at least 1.")
         own = {"dtype": self.dtype_policy}
-        kind, epsilon = blocks[0].normalization, blocks[0].epsilon
-        self.embedding = embedding
+        self.blocks = [_as_block(block) for block in blocks]
+        self.position = position
+        self.max_length = max_length
+        self.position_initializer = keras.initializers.get(position_initializer)
+        self.dropout = dropout
+        kind, epsilon = self.blocks[0].normalization, self.blocks[0].epsilon
         self.place = None
         if position == "learned":
             self.place = LearnedPosition(
-                max_length, embeddings_initializer=position_initializer, **own
+                max_length,
+                embeddings_initializer=self.position_initializer.clone(),
+                **own,
             )
         elif position == "sine":
             self.place = SinePosition(**own)
@@ -67,49 +86,61 @@ class Stack(keras.layers.Layer):
         if last_norm:
             self.last_norm = make_normalization(kind, epsilon, **own)
         self.drop = keras.layers.Dropout(dropout, **own)
-        self.blocks = list(blocks)
         self.supports_masking = True
 
-    def build(self, tokens_shape, memory_shape=None, added_shape=None):
-        if not self.embedding.built:
-            self.embedding.build(tokens_shape)
-        shape = (*tokens_shape, self.embedding.units)
+    def build(self, inputs_shape, memory_shape=None, added_shape=None):
         for layer in (self.place, self.first_norm, self.last_norm):
             if layer is not None:
-                layer.build(shape)
+                layer.build(inputs_shape)
         memory = () if memory_shape is None else (memory_shape,)
         for block in self.blocks:
-            block.build(shape, *memory)
+            # A block comes back from its config already built.
+            if not block.built:
+                block.build(inputs_shape, *memory)
 
     def call(
         self,
-        tokens,
+        inputs,
         memory=None,
         added=None,
         *,
+        mask=None,
+        inputs_mask=None,
         memory_mask=None,
         training=None,
-        **options,
     ):
-        mask = self.compute_mask(tokens)
-        x = self.drop(self._embed(tokens, added=added), training=training)
+        # Keras fills in `mask` if a layer is called with one tensor only, and
+        # `inputs_mask` if there are more.
+        options = {
+            "mask": inputs_mask if mask is None else mask,
+            "training": training,
+        }
         if memory is not None:
-            options.update(memory=memory, memory_mask=memory_mask)
+            options |= {"memory": memory, "memory_mask": memory_mask}
+        x = self.drop(self._begin(inputs, added=added), training=training)
         for block in self.blocks:
-            x = block(x, mask=mask, training=training, **options)
+            x = block(x, **options)
         return self._finish(x)
 
-    def compute_mask(self, tokens, *others):
-        """True where a token is not padding."""
-        return self.embedding.compute_mask(tokens)
-
-    def compute_output_spec(self, tokens, *others, **options):
+    def compute_output_spec(self, inputs, *others, **options):
         """Describe what `call` returns.
 
         Keras would trace all blocks to find out, half a second for each.
         """
-        shape = (*tokens.shape, self.embedding.units)
-        return keras.KerasTensor(shape, self.compute_dtype)
+        return keras.KerasTensor(inputs.shape, self.compute_dtype)
+
+    def get_config(self):
+        serialize = keras.saving.serialize_keras_object
+        return {
+            **super().get_config(),
+            "blocks": unshared(list(self.blocks)),
+            "position": self.position,
+            "max_length": self.max_length,
+            "position_initializer": serialize(self.position_initializer),
+            "first_norm": self.first_norm is not None,
+            "last_norm": self.last_norm is not None,
+            "dropout": self.dropout,
+        }
 
     def check_room(self, lengths):
         """Refuse sequences that are longer than the positions learned.
@@ -129,11 +160,11 @@ class Stack(keras.layers.Layer):
                 "Shorten the prompt, or lower `max_length`.",
             )
 
-    def prefill(self, tokens, lengths, max_length: int):
+    def prefill(self, inputs, lengths, max_length: int):
         """Read prompts at once; see `DecoderBlock.prefill`.
 
         Args:
-            tokens: (rows, prompt) ids.
+            inputs: (rows, prompt, features).
             lengths: (rows,) integers.
             max_length: How many tokens may follow.
 
@@ -141,7 +172,7 @@ class Stack(keras.layers.Layer):
             (rows, prompt, features) output, and the caches, one for each
             block.
         """
-        x, caches = self._embed(tokens), []
+        x, caches = self._begin(inputs), []
         for block in self.blocks:
             x, cache = block.prefill(x, lengths, max_length)
             caches.append(cache)
@@ -154,11 +185,11 @@ class Stack(keras.layers.Layer):
             for block in self.blocks
         ]
 
-    def step(self, token, caches, positions, memories=None, memory_mask=None):
+    def step(self, inputs, caches, positions, memories=None, memory_mask=None):
         """Go on by one token.
 
         Args:
-            token: (rows,) ids.
+            inputs: (rows, features), the vectors of the newest tokens.
             caches: One for each block.
             positions: (rows,) integers, where the tokens stand.
             memories: For each block what its `remember` returned, or None.
@@ -168,7 +199,7 @@ class Stack(keras.layers.Layer):
             (rows, features) output, the caches, and the last block's weights
             of cross-attention, (rows, heads, 1, source), or None.
         """
-        x = self._embed(token[:, None], positions[:, None])
+        x = self._begin(inputs[:, None], positions[:, None])
         memories = memories or [None] * len(self.blocks)
         kept = []
         for block, cache, memory in zip(
@@ -180,8 +211,7 @@ class Stack(keras.layers.Layer):
             kept.append(cache)
         return self._finish(x)[:, 0], kept, weights
 
-    def _embed(self, tokens, positions=None, added=None):
-        x = self.embedding(tokens)
+    def _begin(self, x, positions=None, added=None):
         if self.place is not None:
             x = self.place(x, positions)
         if added is not None:
@@ -189,4 +219,13 @@ class Stack(keras.layers.Layer):
         return x if self.first_norm is None else self.first_norm(x)
 
     def _finish(self, x):
-        return x if self.last_norm is None else self.last_norm(x)
+        x = x if self.last_norm is None else self.last_norm(x)
+        # Blocks that were handed over may compute in another dtype.
+        return ops.cast(x, self.compute_dtype)
+
+
+def _as_block(block):
+    """Take a block as it is, or make it of its config."""
+    if isinstance(block, keras.layers.Layer):
+        return block
+    return keras.saving.deserialize_keras_object(block)

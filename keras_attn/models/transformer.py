@@ -111,7 +111,7 @@ class Transformer(PresetModel):
             dtype=dtype,
         )
 
-        def stack(kind, name, depth, embedding):
+        def stack(kind, name, depth):
             blocks = [
                 kind(
                     hidden_dim=hidden_dim or 4 * units,
@@ -122,7 +122,6 @@ class Transformer(PresetModel):
                 for number in range(depth)
             ]
             return Stack(
-                embedding,
                 blocks,
                 position=position,
                 max_length=max_length,
@@ -133,22 +132,21 @@ class Transformer(PresetModel):
                 dtype=dtype,
             )
 
-        encoder = stack(EncoderBlock, "encoder", num_layers, source_embedding)
+        encoder = stack(EncoderBlock, "encoder", num_layers)
         decoder = stack(
-            DecoderBlock,
-            "decoder",
-            num_decoder_layers or num_layers,
-            target_embedding,
+            DecoderBlock, "decoder", num_decoder_layers or num_layers
         )
         source = keras.Input((None,), dtype="int32", name="source")
         target = keras.Input((None,), dtype="int32", name="target")
-        x = decoder(target, encoder(source))
+        memory = encoder(source_embedding(source))
+        x = decoder(target_embedding(target), memory)
         logits = target_embedding(x, reverse=True)
         inputs = {"source": source, "target": target}
         super().__init__(inputs, logits, config, dtype=dtype, **kwargs)
+        self.source_embedding = source_embedding
+        self.target_embedding = target_embedding
         self.encoder = encoder
         self.decoder = decoder
-        self.target_embedding = target_embedding
 
     @classmethod
     def from_huggingface(cls, folder) -> "Transformer":
@@ -185,10 +183,10 @@ class Transformer(PresetModel):
         source = ops.convert_to_tensor(source)
         self.decoder.check_room(max_length)
         if memory is None:
-            memory = self.encoder(source)
+            memory = self.memory(source)
         rows, length = ops.shape(source)
         kept = [block.remember(memory) for block in self.decoder.blocks]
-        mask = self.encoder.compute_mask(source)
+        mask = self.source_embedding.compute_mask(source)
         state = {
             "position": ops.zeros((rows,), "int32"),
             "caches": self.decoder.empty_caches(rows, max_length),
@@ -199,6 +197,10 @@ class Transformer(PresetModel):
         if keep_attention:
             state["attention"] = ops.zeros((rows, max_length, length))
         return state
+
+    def memory(self, source):
+        """Return the memory of (rows, source) ids: (rows, source, units)."""
+        return self.encoder(self.source_embedding(source))
 
     def step(self, token, state, index=None):
         """Go on by one token.
@@ -213,7 +215,7 @@ class Transformer(PresetModel):
         """
         positions, memory = state["position"], state["memory"]
         x, caches, weights = self.decoder.step(
-            token,
+            self.target_embedding(token),
             state["caches"],
             positions,
             memory["heads"],

@@ -2,9 +2,11 @@
 
 import keras
 
+from keras_attn.base.layer import Layer
+
 
 @keras.saving.register_keras_serializable(package="keras_attn")
-class Modifier(keras.layers.Layer):
+class Modifier(Layer):
     """A small layer that changes how an attention scores its keys.
 
         score(q, k) = cap(query_heads(q) · key_heads(k) · scale) + bias(q, k)

@@ -159,7 +159,8 @@ def test_a_given_answer_is_scored_without_an_end(writer):
 def test_a_text_is_embedded_as_the_mean_of_its_tokens(writer):
     outputs = writer.ask("embed", text=TEXTS[[2, 4, 5]])
     for row, text in ((0, TEXTS[2]), (1, TEXTS[4])):
-        vectors = writer.model.stack(read([text]).to_tensor())[0]
+        model, tokens = writer.model, read([text]).to_tensor()
+        vectors = model.stack(model.embedding(tokens))[0]
         np.testing.assert_allclose(
             outputs["embedding"][row], np.mean(vectors, axis=0), atol=1e-5
         )

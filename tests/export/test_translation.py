@@ -197,7 +197,7 @@ def test_a_text_is_embedded_as_the_mean_of_its_tokens(translator):
     outputs = translator.ask("embed", text=TEXTS[[2, 5, 6]])
     for row, text in ((0, TEXTS[2]), (1, TEXTS[5])):
         length = min(len(text.split()), 4) + 1
-        vectors = translator.model.encoder(read([text], 5)[:, :length])[0]
+        vectors = translator.model.memory(read([text], 5)[:, :length])[0]
         np.testing.assert_allclose(
             outputs["embedding"][row], np.mean(vectors, axis=0), atol=1e-5
         )

@@ -86,7 +86,7 @@ def test_a_head_that_the_folder_has_is_read(tmp_path):
         head.kernel, tensors["cls.seq_relationship.weight"].T
     )
     np.testing.assert_array_equal(
-        model.get_layer("masked_lm").bias, tensors["cls.predictions.bias"]
+        model.get_layer("masked_lm_bias").bias, tensors["cls.predictions.bias"]
     )
     np.testing.assert_array_equal(
         model.encoder.blocks[1].self_attention.key_dense.bias,

@@ -4,10 +4,12 @@ import pytest
 import tensorflow as tf
 
 from keras_attn.blocks.decoder import DecoderBlock
-from keras_attn.embeddings.token import TokenEmbedding
+from keras_attn.blocks.encoder import EncoderBlock
 from keras_attn.models.stack import Stack
+from tests.contract import check_layer
 
-TOKENS = np.array([[1, 2, 3], [4, 5, 0]])
+MASK = np.array([[1, 1, 1], [1, 1, 0]], "bool")
+VECTORS = np.random.default_rng(0).normal(size=(2, 3, 4)).astype("float32")
 
 
 def make(num_layers=2, dtype=None, **options):
@@ -22,26 +24,44 @@ def make(num_layers=2, dtype=None, **options):
     blocks = [
         DecoderBlock(2, 5, epsilon=0.25, dtype=dtype) for _ in range(num_layers)
     ]
-    embedding = TokenEmbedding(7, 4, dtype=dtype)
-    return Stack(embedding, blocks, dtype=dtype, **options)
+    return Stack(blocks, dtype=dtype, **options)
+
+
+def test_contract(tmp_path):
+    check_layer(
+        Stack,
+        {
+            "blocks": [EncoderBlock(2, 5), EncoderBlock(2, 6)],
+            "position": "learned",
+            "max_length": 9,
+            "first_norm": True,
+            "dropout": 0.1,
+        },
+        {"inputs": VECTORS},
+        output_shape=(2, 3, 4),
+        tmp_path=tmp_path,
+        powerless=["key/bias"],
+    )
 
 
 @pytest.mark.parametrize("position", ["learned", "sine", None])
 @pytest.mark.parametrize("norms", [(True, False), (False, True)])
 def test_is_the_chain_of_its_parts(position, norms):
     stack = make(position=position, first_norm=norms[0], last_norm=norms[1])
-    output = stack(TOKENS)
-    x = stack.embedding(TOKENS)
+    inputs = tf.constant(VECTORS)
+    inputs._keras_mask = tf.constant(MASK)
+    output = stack(inputs)
+    x = VECTORS
     if position is not None:
         x = stack.place(x)
     if norms[0]:
         x = stack.first_norm(x)
     for block in stack.blocks:
-        x = block(x, mask=TOKENS != 0)
+        x = block(x, mask=MASK)
     if norms[1]:
         x = stack.last_norm(x)
     np.testing.assert_allclose(output, x, rtol=1e-6)
-    np.testing.assert_array_equal(output._keras_mask, TOKENS != 0)
+    np.testing.assert_array_equal(output._keras_mask, MASK)
 
 
 def test_norms_are_those_of_the_blocks():
@@ -52,24 +72,25 @@ def test_norms_are_those_of_the_blocks():
 def test_what_is_added_comes_before_the_norm():
     stack = make(first_norm=True)
     added = np.ones((2, 3, 4), "float32")
-    plain, moved = stack(TOKENS), stack(TOKENS, added=5 * added)
+    plain, moved = stack(VECTORS), stack(VECTORS, added=5 * added)
     # A norm does not see what all features have in common.
     np.testing.assert_allclose(plain, moved, atol=1e-4)
     other = make()
-    assert abs(other(TOKENS) - other(TOKENS, added=5 * added)).numpy().max() > 1
+    assert (
+        abs(other(VECTORS) - other(VECTORS, added=5 * added)).numpy().max() > 1
+    )
 
 
 def test_says_its_output_without_running_a_block():
     stack = make(dtype="mixed_bfloat16")
-    output = stack(keras.Input((None,), dtype="int32"))
+    output = stack(keras.Input((None, 4)))
     assert tuple(output.shape) == (None, None, 4)
-    assert output.dtype == stack(TOKENS).dtype == "bfloat16"
-    assert output._keras_mask is not None
+    assert output.dtype == stack(VECTORS).dtype == "bfloat16"
 
 
 def test_drops_while_training():
     stack = make(dropout=0.5)
-    assert np.any(stack(TOKENS, training=True) != stack(TOKENS))
+    assert np.any(stack(VECTORS, training=True) != stack(VECTORS))
 
 
 def test_room_is_checked_against_the_positions_learned():

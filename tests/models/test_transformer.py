@@ -5,6 +5,7 @@ import tensorflow as tf
 
 from keras_attn.models.transformer import Transformer
 from keras_attn.training import MaskedCrossentropy
+from tests.contract import check_model
 from tests.models.stepping import ops_of
 from tests.models.stepping import set_random
 from tests.models.stepping import step_through
@@ -45,6 +46,22 @@ def batch(rng):
     return {"source": source, "target": rng.integers(1, 11, size=(3, TARGET))}
 
 
+def test_contract(batch, tmp_path):
+    check_model(
+        Transformer,
+        {
+            "vocabulary_size": 11,
+            **SIZES,
+            "dropout": 0.1,
+            **KINDS["pre_learned_deeper"],
+        },
+        batch,
+        tmp_path=tmp_path,
+        padded=("source", "target"),
+        powerless=["key/bias"],
+    )
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_steps_equal_the_forward_pass(kind, batch, rng):
     model = make(rng, **KINDS[kind])
@@ -76,9 +93,9 @@ def test_kept_attention_says_where_each_token_looked(batch, rng):
     logits, state = step_through(model, state, batch["target"])
     np.testing.assert_allclose(logits, model(batch), rtol=1e-5, atol=1e-5)
 
-    decoder, x = model.decoder, model.decoder.embedding(batch["target"])
-    x = decoder.place(x)
-    given = {"memory": model.encoder(batch["source"])}
+    decoder = model.decoder
+    x = decoder.place(model.target_embedding(batch["target"]))
+    given = {"memory": model.memory(batch["source"])}
     given["memory_mask"] = batch["source"] != 0
     x = decoder.blocks[0](x, **given)
     _, _, weights = decoder.blocks[1](x, **given, return_attention_scores=True)

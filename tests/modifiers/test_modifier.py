@@ -8,25 +8,28 @@ import tensorflow as tf
 from keras import ops
 
 from keras_attn import modifiers
+from keras_attn.attention.multi_head import MultiHeadAttention
 from keras_attn.modifiers.modifier import Modifier
 from keras_attn.ops import attention
 
+MODIFIERS = [
+    (
+        modifiers.Rotary,
+        {"base": 50.0, "fraction": 0.5, "offset": 3, "interleaved": True},
+    ),
+    (modifiers.ALiBi, {}),
+    (
+        modifiers.RelativeBias,
+        {"num_buckets": 6, "max_distance": 9, "bidirectional": False},
+    ),
+    (modifiers.SoftCap, {"cap": 1.5}),
+    (modifiers.QKNorm, {"epsilon": 0.1}),
+    (modifiers.Sinks, {}),
+]
+
 every_modifier = pytest.mark.parametrize(
     ("cls", "init"),
-    [
-        (
-            modifiers.Rotary,
-            {"base": 50.0, "fraction": 0.5, "offset": 3, "interleaved": True},
-        ),
-        (modifiers.ALiBi, {}),
-        (
-            modifiers.RelativeBias,
-            {"num_buckets": 6, "max_distance": 9, "bidirectional": False},
-        ),
-        (modifiers.SoftCap, {"cap": 1.5}),
-        (modifiers.QKNorm, {"epsilon": 0.1}),
-        (modifiers.Sinks, {}),
-    ],
+    MODIFIERS,
     ids=lambda x: x.__name__ if inspect.isclass(x) else "",
 )
 
@@ -148,3 +151,18 @@ def test_saves_and_loads_with_its_layer(cls, init, heads, tmp_path):
     model.save(tmp_path / "model.keras")
     loaded = keras.saving.load_model(tmp_path / "model.keras")
     np.testing.assert_allclose(loaded(heads), model(heads), rtol=1e-6)
+
+
+@every_modifier
+def test_a_checkpoint_of_its_attention_restores_it(cls, init, tmp_path):
+    layers = [
+        MultiHeadAttention(3, 4, modifiers=[cls(**init)]) for _ in range(2)
+    ]
+    for number, layer in enumerate(layers):
+        layer.build((2, 5, 6), (2, 5, 6))
+        for weight in layer.modifiers[0].weights:
+            weight.assign(weight + number)
+    path = tf.train.Checkpoint(layer=layers[1]).write(str(tmp_path / "one"))
+    tf.train.Checkpoint(layer=layers[0]).read(path).assert_consumed()
+    for one, two in zip(*(layer.weights for layer in layers), strict=True):
+        np.testing.assert_array_equal(one, two)

@@ -1,0 +1,1 @@
+"""What every layer and model here stands on."""

@@ -1,0 +1,83 @@
+"""No public layer, modifier or model escapes the contract."""
+
+import ast
+import inspect
+import pathlib
+
+import keras
+import pytest
+
+import keras_attn
+from keras_attn.base.layer import Layer
+from tests.modifiers.test_modifier import MODIFIERS
+
+TESTS = pathlib.Path(__file__).parent
+
+# Where each public class has a `test_contract`.
+CONTRACTS = {
+    "layers.AdditiveAttention": "attention/test_additive.py",
+    "layers.AttentionPooling": "attention/test_pooling.py",
+    "layers.DecoderBlock": "blocks/test_decoder.py",
+    "layers.DotAttention": "attention/test_dot.py",
+    "layers.EncoderBlock": "blocks/test_encoder.py",
+    "layers.FeedForward": "blocks/test_feed_forward.py",
+    "layers.GatedFeedForward": "blocks/test_gated_feed_forward.py",
+    "layers.LayerScale": "blocks/test_layer_scale.py",
+    "layers.LearnedPosition": "embeddings/test_learned_position.py",
+    "layers.LocalAttention": "attention/test_local.py",
+    "layers.MultiHeadAttention": "attention/test_multi_head.py",
+    "layers.MultiplicativeAttention": "attention/test_multiplicative.py",
+    "layers.SelfAttention": "attention/test_self_attention.py",
+    "layers.SinePosition": "embeddings/test_sine_position.py",
+    "layers.StochasticDepth": "blocks/test_stochastic_depth.py",
+    "layers.TokenEmbedding": "embeddings/test_token.py",
+    "models.BERT": "models/test_bert.py",
+    "models.GPT": "models/test_gpt.py",
+    "models.Transformer": "models/test_transformer.py",
+}
+# Modifiers have a contract of their own, and their base class needs none.
+CHECKED_MODIFIERS = {f"modifiers.{cls.__name__}" for cls, _ in MODIFIERS}
+ABSTRACT = {"modifiers.Modifier"}
+
+
+def public_classes():
+    """Yield the public Keras classes by the names of their doors."""
+    for door in ("layers", "models", "modifiers"):
+        for name, thing in vars(getattr(keras_attn, door)).items():
+            if inspect.isclass(thing) and issubclass(thing, keras.Layer):
+                yield f"{door}.{name}", thing
+
+
+def checked_classes(source):
+    """Names of the classes that `test_contract` checks."""
+    for function in ast.walk(ast.parse(source)):
+        if getattr(function, "name", None) != "test_contract":
+            continue
+        for call in ast.walk(function):
+            if isinstance(call, ast.Call) and call.args:
+                checker = getattr(call.func, "id", "")
+                if checker in ("check_layer", "check_model"):
+                    yield getattr(call.args[0], "id", None)
+
+
+def test_every_public_class_is_on_the_list():
+    listed = CONTRACTS.keys() | CHECKED_MODIFIERS | ABSTRACT
+    assert dict(public_classes()).keys() == listed
+
+
+@pytest.mark.parametrize("name", CONTRACTS)
+def test_the_contract_is_checked_where_the_list_says(name):
+    source = (TESTS / CONTRACTS[name]).read_text()
+    assert name.split(".")[1] in checked_classes(source)
+
+
+@pytest.mark.parametrize("name", dict(public_classes()))
+def test_every_public_layer_is_one_of_ours(name):
+    thing = dict(public_classes())[name]
+    assert issubclass(thing, (Layer, keras.Model))
+
+
+def test_a_class_that_is_not_checked_is_noticed():
+    source = "def test_contract(x):\n    check_layer(One, {})\n    Two()\n"
+    assert list(checked_classes(source)) == ["One"]
+    assert not list(checked_classes(source.replace("contract", "another")))
