@@ -6,6 +6,7 @@ import pytest
 import tensorflow as tf
 from keras import ops
 
+from keras_attn.base.layer import Layer
 from keras_attn.ops import masks
 from keras_attn.ops.softmax import masked_softmax
 from tests.contract import check_layer
@@ -16,7 +17,7 @@ def register(layer_class):
 
 
 @register
-class Sound(keras.layers.Layer):
+class Sound(Layer):
     """The smallest attention that keeps the contract; faults override it."""
 
     def __init__(self, units, *, gain=1.0, **kwargs):
@@ -261,6 +262,52 @@ class KeepsAStateThatIsNotSaved(Sound):
         return output + self.offset
 
 
+@register
+class HidesALayerFromCheckpoints(Sound):
+    def build(self, query_shape, value_shape):
+        super().build(query_shape, value_shape)
+        self._more = [keras.layers.Dense(6, dtype=self.dtype_policy)]
+        self._more[0].build((None, 6))
+
+    def finish(self, output):
+        return self._more[0](output)
+
+
+@register
+class HasASeedThatIsNotSaved(Sound):
+    _seed_state = None
+
+    def __init__(self, units, *, gain=1.0, **kwargs):
+        super().__init__(units, gain=gain, **kwargs)
+        self.seed_generator = keras.random.SeedGenerator()
+
+
+@register
+class SaysAnotherShape(Sound):
+    def compute_output_shape(self, *shapes):
+        return shapes[0]
+
+
+@register
+class MakesWeightsToSayItsShape(Sound):
+    def compute_output_shape(self, *shapes):
+        if not self.built:
+            self.build(*shapes)
+        return super().compute_output_shape(*shapes)
+
+
+@register
+class ForgetsThatItIsQuantized(Sound):
+    def get_build_config(self):
+        return keras.layers.Layer.get_build_config(self)
+
+
+@register
+class IgnoresLowRank(Sound):
+    def finish(self, output):
+        return output + self.key_dense.lora_enabled
+
+
 @pytest.mark.parametrize(
     ("layer_class", "complaint"),
     [
@@ -287,6 +334,12 @@ class KeepsAStateThatIsNotSaved(Sound):
         (DropsTheQuerysMask, "lost the query's mask"),
         (CarriesTheWrongMask, "Arrays are not equal"),
         (KeepsAStateThatIsNotSaved, "differs after saving and loading"),
+        (HidesALayerFromCheckpoints, "not restored by tf.train.Checkpoint"),
+        (HasASeedThatIsNotSaved, "not restored by the .keras file"),
+        (SaysAnotherShape, "says another shape"),
+        (MakesWeightsToSayItsShape, "asking for a shape built the layer"),
+        (IgnoresLowRank, "differs after saving it with LoRA"),
+        (ForgetsThatItIsQuantized, "expected 2 variables, but received 3"),
     ],
     ids=lambda value: getattr(value, "__name__", ""),
 )

@@ -40,7 +40,7 @@ def batch(rng):
 @pytest.mark.parametrize("head", ["pretraining", "classification"])
 def test_contract(head, batch, tmp_path):
     classes = CLASSES if head == "classification" else None
-    init = {"vocabulary_size": 11, **SIZES, "dropout": 0.1}
+    init = {**SIZES, "num_layers": 1, "vocabulary_size": 11, "dropout": 0.1}
     check_model(
         BERT,
         {**init, "head": head, "num_classes": classes},
