@@ -6,6 +6,7 @@ from keras import ops
 from keras_attn.base.layer import Layer
 from keras_attn.embeddings import merging
 from keras_attn.ops import checks
+from keras_attn.ops.lookup import first_rows
 from keras_attn.ops.lookup import look_up
 from keras_attn.ops.positions import resize_grid
 
@@ -16,7 +17,8 @@ class LearnedPosition(Layer):
 
         output(p) = inputs(p) + P[p],  or  [inputs(p), P[p]]
 
-    A sequence that is longer than the table is an error. For images, whose
+    A sequence that is longer than the table is an error; a function that XLA
+    compiles cannot fail, and gives NaN past the table's end. For images, whose
     positions form a grid, `load_grid` takes the table of a smaller image.
 
     Args:
@@ -75,12 +77,12 @@ class LearnedPosition(Layer):
             length = checks.at_most(
                 ops.shape(inputs)[1], self.max_length, self._too_long()
             )
-            places = self.embeddings[None, :length]
+            places = first_rows(self.embeddings, length)[None]
         else:
             positions = checks.at_most(
                 positions, self.max_length - 1, self._too_long()
             )
-            places = look_up(self.embeddings, positions)
+            places = look_up(self.embeddings, positions, past_end_is_nan=True)
         return merging.merge_places(inputs, places, self.merge)
 
     def load_grid(

@@ -3,7 +3,7 @@
 import tensorflow as tf
 
 
-def look_up(table, ids):
+def look_up(table, ids, *, past_end_is_nan: bool = False):
     """Take the row of each id.
 
         output(…) = table[ids(…)]
@@ -15,6 +15,8 @@ def look_up(table, ids):
     Args:
         table: (rows, units).
         ids: (batch, length) integers.
+        past_end_is_nan: Whether XLA gives NaN for an id past the last row,
+            instead of the last row.
 
     Returns:
         (batch, length, units).
@@ -26,4 +28,34 @@ def look_up(table, ids):
             f"dtype={ids.dtype.name}. Cast them, or declare them so: "
             'keras.Input((None,), dtype="int32").'
         )
-    return tf.gather(tf.convert_to_tensor(table), ids)
+    table = tf.convert_to_tensor(table)
+    found = tf.gather(table, ids)
+    # Eagerly, it has failed by now.
+    if not past_end_is_nan or tf.executing_eagerly():
+        return found
+    there = ids < tf.shape(table, out_type=ids.dtype)[0]
+    return tf.where(there[..., None], found, _nan(table))
+
+
+def first_rows(table, length):
+    """Take the first rows; NaN for those past the end.
+
+    Args:
+        table: (rows, units).
+        length: How many: an integer no greater than `rows`, or a tensor,
+            which in a function that XLA compiles may turn out greater.
+
+    Returns:
+        (length, units).
+    """
+    table = tf.convert_to_tensor(table)
+    rows = table[:length]
+    if isinstance(length, int):
+        return rows
+    missing = tf.maximum(length - tf.shape(table)[0], 0)
+    padding = [[0, missing], [0, 0]]
+    return tf.pad(rows, padding, constant_values=_nan(table))
+
+
+def _nan(table):
+    return tf.constant(float("nan"), table.dtype)

@@ -76,6 +76,29 @@ def test_a_length_unknown_until_the_graph_runs_is_checked_then(inputs):
         run(inputs)
 
 
+def test_xla_gives_nan_past_the_table(inputs):
+    layer = LearnedPosition(4)
+    expected = layer(inputs[:, :4])
+    run = tf.function(
+        layer,
+        input_signature=[tf.TensorSpec([None, None, 6])],
+        jit_compile=True,
+    )
+    found = run(inputs)
+    np.testing.assert_allclose(found[:, :4], expected, rtol=1e-6)
+    assert np.isnan(found[:, 4:]).all()
+
+
+def test_xla_gives_nan_for_positions_past_the_table(inputs):
+    layer = LearnedPosition(4)
+    positions = np.array([[3, 0, 1, 2, 3], [0, 1, 2, 3, 4]])
+    real = positions < 4
+    expected = layer(inputs, positions * real)
+    found = tf.function(layer, jit_compile=True)(inputs, positions)
+    np.testing.assert_allclose(found[real], expected[real], rtol=1e-6)
+    assert np.isnan(found[~real]).all()
+
+
 @pytest.mark.parametrize(
     ("position", "message"), [(8, "learned 8 positions"), (-1, "-1 is not in")]
 )
