@@ -1,9 +1,9 @@
 """Query-key normalisation: scores that do not depend on lengths of vectors."""
 
 import keras
-from keras import ops
 
 from keras_attn.modifiers.modifier import Modifier
+from keras_attn.ops.normalization import rms_norm
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
@@ -45,18 +45,10 @@ class QKNorm(Modifier):
         )
 
     def query_heads(self, query, positions):
-        return self._normalise(query, self.query_scale)
+        return rms_norm(query, self.query_scale, epsilon=self.epsilon)
 
     def key_heads(self, key, positions):
-        return self._normalise(key, self.key_scale)
+        return rms_norm(key, self.key_scale, epsilon=self.epsilon)
 
     def get_config(self):
         return {**super().get_config(), "epsilon": self.epsilon}
-
-    def _normalise(self, heads, scale):
-        # Squares of float16 overflow from 256 on.
-        dtype = keras.backend.result_type(heads.dtype, "float32")
-        x = ops.cast(heads, dtype)
-        mean_square = ops.mean(ops.square(x), axis=-1, keepdims=True)
-        x = x * ops.rsqrt(mean_square + self.epsilon) * ops.cast(scale, dtype)
-        return ops.cast(x, heads.dtype)

@@ -31,6 +31,21 @@ def test_half_precision_does_not_overflow():
     np.testing.assert_allclose(actual, expected, rtol=1e-3)
 
 
+def test_the_gradient_computes_anew_what_it_would_have_to_keep():
+    modifier = built()
+
+    @tf.function
+    def gradient(query):
+        with tf.GradientTape() as tape:
+            tape.watch(query)
+            output = modifier.query_heads(query, None)
+        return tape.gradient(output, query)
+
+    graph = gradient.get_concrete_function(tf.ones((2, 5, 3, 4))).graph
+    kinds = [op.type for op in graph.get_operations()]
+    assert kinds.count("Rsqrt") == 2
+
+
 def test_a_head_of_zeros_has_a_finite_gradient():
     query = tf.zeros((1, 1, 3, 4))
     with tf.GradientTape() as tape:
