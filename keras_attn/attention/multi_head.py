@@ -176,10 +176,9 @@ class MultiHeadAttention(CachedAttention):
             num_inputs=2,
         )
         for modifier in self.modifiers:
-            if not modifier.built:
-                modifier.build(
-                    (None, None, heads, depth), (None, None, kv_heads, depth)
-                )
+            modifier.prepare(
+                (None, None, heads, depth), (None, None, kv_heads, depth)
+            )
 
     def call(
         self,

@@ -25,6 +25,9 @@ class ALiBi(Modifier):
     def build(self, query_shape, key_shape):
         self.slopes = tuple(alibi_slopes(query_shape[-2]))
 
+    def built_for(self):
+        return {"heads": len(self.slopes)}
+
     def bias(self, parameters, query_positions, key_positions):
         distance = query_positions[:, :, None] - key_positions[:, None, :]
         distance = ops.cast(ops.abs(distance), "float32")[:, None]

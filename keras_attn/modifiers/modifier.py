@@ -24,6 +24,24 @@ class Modifier(Layer):
     def build(self, query_shape, key_shape):
         """Make the weights; shapes are (batch, length, heads, depth)."""
 
+    def prepare(self, query_shape, key_shape):
+        """Build it, or refuse heads that it was not built for."""
+        if not self.built:
+            self.build(query_shape, key_shape)
+        sizes = {"heads": query_shape[-2], "depth": query_shape[-1]}
+        for name, size in self.built_for().items():
+            if size != sizes[name]:
+                raise ValueError(
+                    f"This {type(self).__name__} was built for {name}={size} "
+                    f"and is now given {name}={sizes[name]}. Attention layers "
+                    f"share a modifier only if they agree in that: give each "
+                    "its own."
+                )
+
+    def built_for(self) -> dict:
+        """The "heads" or the "depth" that it depends on, once built."""
+        return {}
+
     def query_heads(self, query, positions):
         """Change the whole (batch, query, heads, depth) query."""
         return query

@@ -44,6 +44,9 @@ class QKNorm(Modifier):
             name="key_scale", shape=(key_shape[-1],), **settings
         )
 
+    def built_for(self):
+        return {"depth": self.query_scale.shape[0]}
+
     def query_heads(self, query, positions):
         return rms_norm(query, self.query_scale, epsilon=self.epsilon)
 

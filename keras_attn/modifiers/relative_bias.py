@@ -66,6 +66,9 @@ class RelativeBias(Modifier):
             autocast=False,
         )
 
+    def built_for(self):
+        return {"heads": self.table.shape[1]}
+
     def parameters(self):
         # The cast makes a tensor of the variable.
         return (ops.cast(self.table, "float32"),)

@@ -54,7 +54,7 @@ class Rotary(Modifier):
         self.interleaved = interleaved
 
     def build(self, query_shape, key_shape):
-        depth = query_shape[-1]
+        self.depth = depth = query_shape[-1]
         pairs = self.fraction * depth / 2
         self.num_pairs = round(pairs)
         # A fraction such as 1/3 is not exact, so neither is the product.
@@ -65,6 +65,9 @@ class Rotary(Modifier):
                 f"depth={depth}. Choose an even depth of head (`key_dim`) or "
                 "another `fraction`."
             )
+
+    def built_for(self):
+        return {"depth": self.depth}
 
     def query_heads(self, query, positions):
         return self._rotate(query, positions)

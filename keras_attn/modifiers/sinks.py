@@ -31,6 +31,9 @@ class Sinks(Modifier):
             autocast=False,
         )
 
+    def built_for(self):
+        return {"heads": self.scores.shape[0]}
+
     def parameters(self):
         # The cast makes a tensor of the variable.
         return (ops.cast(self.scores, "float32"),)

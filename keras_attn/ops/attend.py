@@ -90,8 +90,7 @@ def attention(
     )
 
     for modifier in modifiers:
-        if not modifier.built:
-            modifier.build(tuple(query.shape), tuple(key.shape))
+        modifier.prepare(tuple(query.shape), tuple(key.shape))
     for modifier in modifiers:
         query = modifier.query_heads(query, query_positions)
         key = modifier.key_heads(key, key_positions)

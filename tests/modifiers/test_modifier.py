@@ -98,6 +98,22 @@ def test_the_output_is_not_the_plain_one(cls, init, heads):
 
 
 @every_modifier
+def test_one_for_layers_of_other_heads_is_refused(cls, init, heads):
+    modifier = cls(**init)
+    attention(heads, heads, heads, modifiers=[modifier])
+    fewer, wider = heads[:, :, :2], np.tile(heads, 2)
+    attention(heads[:1], heads[:1], heads[:1], modifiers=[modifier])
+    refused = {"Rotary": wider, "QKNorm": wider, "SoftCap": None}
+    other = refused.get(cls.__name__, fewer)
+    if other is None:  # it does not depend on heads
+        attention(fewer, fewer, fewer, modifiers=[modifier])
+        return
+    message = f"{cls.__name__} was built for .*=.* is now given .*its own"
+    with pytest.raises(ValueError, match=message):
+        attention(other, other, other, modifiers=[modifier])
+
+
+@every_modifier
 @pytest.mark.parametrize("implementation", ["dense", "tiled"])
 def test_every_weight_learns(cls, init, implementation, heads):
     layer = Looks(cls(**init), implementation)
