@@ -90,8 +90,10 @@ class CachedAttention(ProjectedAttention):
         Args:
             inputs: (rows, 1, features).
             kept: The cache.
-            positions: (rows,) integers, where the tokens stand; no more than
-                the cache's `max_length` after the prompt.
+            positions: (rows,) integers, where the tokens stand; less than
+                the cache's `max_length` after the prompt. Past it there is no
+                room, unless a window rolls: an error, or where only the
+                running graph knows the positions an output of NaN.
             return_attention_scores: Whether to return the weights as well.
 
         Returns:
@@ -101,10 +103,19 @@ class CachedAttention(ProjectedAttention):
         inputs, query, key, value = self._project(inputs)
         positions = ops.cast(positions, "int32")
         prompt = kept.get("memory")
+        slots = ops.shape(kept["key"])[2]
         clock = cache.Clock(
             positions,
-            ops.shape(kept["key"])[2],
+            slots,
             first=0 if prompt is None else prompt["length"],
+            rolls=self._rolls(slots),
+        )
+        query = cache.refuse_past_the_end(
+            query,
+            clock,
+            f"The cache has room for {slots} tokens, and one more came. Give "
+            "`prefill`, `empty_cache` or `encode` a greater `max_length`, or "
+            "the layer a `sliding_window`.",
         )
         for modifier in self.modifiers:
             query = modifier.query_heads(query, clock.query_positions)
@@ -117,7 +128,10 @@ class CachedAttention(ProjectedAttention):
         parts = [_part(kept, clock)]
         if prompt is not None:
             slots = ops.shape(prompt["key"])[2]
-            parts.insert(0, _part(prompt, cache.Clock(clock.first - 1, slots)))
+            last = cache.Clock(
+                clock.first - 1, slots, rolls=self._rolls(slots)
+            )
+            parts.insert(0, _part(prompt, last))
         output, weights = self._attend(query, parts, clock.query_positions)
         output = self._out(output, inputs)
         if return_attention_scores:
@@ -171,6 +185,13 @@ class CachedAttention(ProjectedAttention):
         output, weights = self._attend(query, [part], positions)
         output = self._out(output, inputs)
         return (output, weights) if return_attention_scores else output
+
+    def _rolls(self, slots):
+        """Whether a cache of so many slots holds a whole window."""
+        if self.sliding_window is None:
+            return False
+        # `num_slots` gives a whole window where lengths are not known.
+        return not isinstance(slots, int) or slots >= self.sliding_window
 
     def _project(self, inputs):
         inputs = ops.cast(inputs, self.compute_dtype)

@@ -201,7 +201,8 @@ class GPT(PresetModel):
             index: Not needed: rows know their own positions.
 
         Returns:
-            (rows, vocabulary) logits of the next token, and the state.
+            (rows, vocabulary) logits of the next token, and the state. Past
+            the `max_length` of `encode` there is an error, or NaN in a graph.
         """
         x, caches, _ = self.stack.step(
             self.embedding(token), state["caches"], state["position"]

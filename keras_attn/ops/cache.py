@@ -9,21 +9,24 @@ import tensorflow as tf
 class Clock:
     """Where each row stands, and which position each slot of a cache holds.
 
-        position p is kept in slot (p - first) mod slots
+        position p is kept in slot (p - first) mod slots    if it rolls
+                               slot  p - first              if not
 
-    so a cache of as many slots as there will be positions keeps them all, and
-    a cache of `window` slots rolls: the newest position takes the place of the
-    one that has just left the window.
+    A cache of `window` slots rolls: the newest position takes the place of the
+    one that has just left the window. One that does not must have as many
+    slots as there will be positions.
 
     Args:
         positions: (rows,) integers, the position of the newest token.
         num_slots: Slots of a cache.
         first: The first position that is kept; a number or (rows,).
+        rolls: Whether a full cache drops its oldest position for the newest.
     """
 
     positions: tf.Tensor
     num_slots: int | tf.Tensor
     first: int | tf.Tensor = 0
+    rolls: bool = True
 
     @property
     def query_positions(self):
@@ -33,15 +36,25 @@ class Clock:
     def key_positions(self):
         """(rows, slots) position in each slot; below 0 where it is empty."""
         newest = (self.positions - self.first)[:, None]
-        kept = newest - (newest - tf.range(self.num_slots)) % self.num_slots
+        slots = tf.range(self.num_slots)
+        if not self.rolls:
+            first = tf.reshape(self.first, [-1, 1])
+            return tf.where(slots <= newest, slots + first, -1)
+        kept = newest - (newest - slots) % self.num_slots
         first = self.query_positions - newest
         return tf.where(kept < 0, kept, kept + first)
 
     def is_newest(self):
         """(rows, 1, slots, 1) booleans: the slot of the newest token."""
-        slot = (self.positions - self.first) % self.num_slots
+        slot = self.positions - self.first
+        if self.rolls:
+            slot %= self.num_slots
         newest = slot[:, None] == tf.range(self.num_slots)
         return newest[:, None, :, None]
+
+    def is_past_the_end(self):
+        """(rows,) booleans: there is no slot for the newest token."""
+        return self.positions - self.first >= self.num_slots
 
 
 def write(cache, heads, clock: Clock):
@@ -57,6 +70,34 @@ def write(cache, heads, clock: Clock):
         op behind `keras.ops.slice_update`.
     """
     return tf.where(clock.is_newest(), heads, cache)
+
+
+def refuse_past_the_end(query, clock: Clock, message: str):
+    """Refuse a newest token for which the cache has no slot.
+
+    Where positions are known, with a `ValueError`. A graph finds out when it
+    runs, and a compiled one cannot fail: there the query becomes NaN, and with
+    it whatever is made of it.
+
+    Args:
+        query: (rows, 1, heads, depth).
+        clock: Where the rows stand.
+        message: What to say.
+
+    Returns:
+        Like `query`.
+    """
+    if clock.rolls:
+        return query
+    past = clock.is_past_the_end()
+    known = tf.get_static_value(past)
+    if known is None:
+        nan = tf.constant(float("nan"), query.dtype)
+        return tf.where(past[:, None, None, None], nan, query)
+    if known.any():
+        position = tf.get_static_value(clock.positions)[known][0]
+        raise ValueError(f"{message} Received: position {position}")
+    return query
 
 
 def fill(heads, lengths, num_slots: int):

@@ -158,6 +158,16 @@ def test_padding_changes_nothing_at_real_positions(pad_id, tokens, rng):
     )
 
 
+def test_a_step_past_the_state_is_no_answer(tokens, rng):
+    model = make(rng, **KINDS["llama"])
+    state = model.encode(tokens[:, :2], 2)
+    _, state = step_through(model, state, tokens[:, 2:4])
+    with pytest.raises(ValueError, match="room for 2 tokens"):
+        model.step(tokens[:, 4], state)
+    logits, _ = tf.function(model.step)(tf.constant(tokens[:, 4]), state)
+    assert np.isnan(logits).all()
+
+
 def test_without_a_pad_id_nothing_is_masked(tokens, rng):
     model = make(rng, pad_id=None)
     assert getattr(model(tokens), "_keras_mask", None) is None

@@ -4,6 +4,7 @@ import tensorflow as tf
 
 from keras_attn.ops.cache import Clock
 from keras_attn.ops.cache import fill
+from keras_attn.ops.cache import refuse_past_the_end
 from keras_attn.ops.cache import write
 
 ROWS, HEADS, DEPTH = 4, 2, 3
@@ -111,6 +112,42 @@ def test_slots_are_counted_from_the_first_position_kept(num_slots):
         np.testing.assert_array_equal(
             clock.is_newest(), np.repeat(plain.is_newest(), 4, axis=0)
         )
+
+
+def test_without_rolling_slots_are_the_same_until_they_are_full():
+    first = tf.constant([4, 0, 2])
+    for step in range(3):
+        rolling = Clock(first + step, 3, first)
+        plain = Clock(first + step, 3, first, rolls=False)
+        np.testing.assert_array_equal(plain.is_newest(), rolling.is_newest())
+        for one, other in zip(
+            plain.key_positions(), rolling.key_positions(), strict=True
+        ):
+            np.testing.assert_array_equal(
+                np.maximum(one, -1), np.maximum(other, -1)
+            )
+        assert not np.any(plain.is_past_the_end())
+    full = Clock(first + tf.constant([2, 3, 9]), 3, first, rolls=False)
+    np.testing.assert_array_equal(full.is_past_the_end(), [False, True, True])
+    assert not np.any(full.is_newest()[1:])
+
+
+def test_past_the_end_is_an_error_or_nan():
+    query = tf.ones((3, 1, 2, 4))
+    positions = tf.constant([1, 2, 3])
+
+    def refuse(positions, rolls=False):
+        clock = Clock(positions, 2, rolls=rolls)
+        return refuse_past_the_end(query, clock, "Say why.")
+
+    assert refuse(positions, rolls=True) is query
+    assert refuse(positions[:1] - 1) is query
+    with pytest.raises(ValueError, match=r"Say why\..*position 2"):
+        refuse(positions)
+    found = tf.function(refuse)(positions)
+    np.testing.assert_array_equal(
+        found[:, 0, 0, 0], [1.0, float("nan"), float("nan")]
+    )
 
 
 def test_the_newest_slot_is_told_apart():
