@@ -81,6 +81,14 @@ class AttentionAxes:
                 " length, features), or pass an `attention_mask`."
             )
 
+    def check_sequences(self, what: str):
+        """Refuse images and videos where only sequences make sense."""
+        if self.rank != 3:
+            raise ValueError(
+                f"For {what} inputs must be (batch, length, features). "
+                f"Received: inputs of rank {self.rank}. Reshape them."
+            )
+
     def fold(self, x):
         """Turn (batch, ..., *rest) into (rows, length, *rest)."""
         if self.rank == 3:
@@ -134,6 +142,7 @@ class AttentionAxes:
         Returns:
             Booleans of rank 4, in which an axis may be 1; None for None.
         """
+        mask = masks.as_boolean(mask, "attention_mask")
         if mask is None:
             return None
         shape = self.weights_shape(query.shape, key.shape, num_heads)

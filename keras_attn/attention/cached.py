@@ -4,7 +4,7 @@ import math
 
 from keras import ops
 
-from keras_attn.attention.projected import ProjectedAttention
+from keras_attn.attention.keras_names import KerasNames
 from keras_attn.attention.projected import project_each
 from keras_attn.ops import cache
 from keras_attn.ops import masks
@@ -14,7 +14,7 @@ from keras_attn.ops.parts import attend_parts
 from keras_attn.ops.scores import Rules
 
 
-class CachedAttention(ProjectedAttention):
+class CachedAttention(KerasNames):
     """Multi-head attention for one new token at a time.
 
         output(t) = attention(query(t), keys(0 … t), values(0 … t))
@@ -58,7 +58,11 @@ class CachedAttention(ProjectedAttention):
             (rows, kv_heads, slots, depth), empty yet, and under "memory" those
             of the prompt with its `length`.
         """
+        self.refuse_override("prefill")
         lengths = ops.cast(lengths, "int32")
+        real = masks.from_start(inputs) < lengths[:, None]
+        inputs = ops.cast(inputs, self.compute_dtype)
+        inputs = masks.zero_padding(inputs, real, "lengths")
         inputs, query, key, value = self._project(inputs)
         positions = masks.from_start(query)
         output = attention(
@@ -69,7 +73,7 @@ class CachedAttention(ProjectedAttention):
             window=self.sliding_window,
             modifiers=self.modifiers,
             scale=1 / math.sqrt(self.key_dim),
-            implementation=self.implementation,
+            implementation=self.chosen_implementation,
         )
         for modifier in self.modifiers:
             key = modifier.key_heads(key, positions)
@@ -100,6 +104,7 @@ class CachedAttention(ProjectedAttention):
             (rows, 1, features) output, the cache with the new token, and the
             weights if asked for: (rows, heads, 1, slots), the prompt's first.
         """
+        self.refuse_override("step")
         inputs, query, key, value = self._project(inputs)
         positions = ops.cast(positions, "int32")
         prompt = kept.get("memory")
@@ -128,11 +133,11 @@ class CachedAttention(ProjectedAttention):
         parts = [_part(kept, clock)]
         if prompt is not None:
             slots = ops.shape(prompt["key"])[2]
-            last = cache.Clock(
-                clock.first - 1, slots, rolls=self._rolls(slots)
-            )
+            last = cache.Clock(clock.first - 1, slots, rolls=self._rolls(slots))
             parts.insert(0, _part(prompt, last))
-        output, weights = self._attend(query, parts, clock.query_positions)
+        output, weights = self._attend_parts(
+            query, parts, clock.query_positions
+        )
         output = self._out(output, inputs)
         if return_attention_scores:
             return output, kept, weights
@@ -175,6 +180,7 @@ class CachedAttention(ProjectedAttention):
             (rows, 1, features), then the (rows, heads, 1, key) weights if
             asked for.
         """
+        self.refuse_override("recall")
         query = self.query_dense(inputs)
         positions = ops.cast(positions, "int32")[:, None]
         for modifier in self.modifiers:
@@ -182,7 +188,7 @@ class CachedAttention(ProjectedAttention):
         places = ops.arange(ops.shape(kept["key"])[2], dtype="int32")
         mask = None if mask is None else mask[:, None, None]
         part = Part(**kept, positions=places[None], mask=mask)
-        output, weights = self._attend(query, [part], positions)
+        output, weights = self._attend_parts(query, [part], positions)
         output = self._out(output, inputs)
         return (output, weights) if return_attention_scores else output
 
@@ -200,7 +206,7 @@ class CachedAttention(ProjectedAttention):
         # is twice as fast there as three, for a single row.
         return inputs, *project_each((inputs,) * 3, projections)
 
-    def _attend(self, query, parts, query_positions):
+    def _attend_parts(self, query, parts, query_positions):
         rules = Rules(
             scale=1 / math.sqrt(self.key_dim),
             window=self.sliding_window,

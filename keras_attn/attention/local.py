@@ -4,6 +4,7 @@ import keras
 from keras import ops
 
 from keras_attn.attention import checks
+from keras_attn.attention.padding import without_padding
 from keras_attn.base.layer import Layer
 from keras_attn.ops import masks
 from keras_attn.ops.checks import dropout_rate
@@ -115,6 +116,9 @@ class LocalAttention(Layer):
         mask = masks.for_attention(
             **padding, attention_mask=attention_mask, shape=shape
         )
+        query, value, key = without_padding(
+            query, value, key, query_mask=query_mask, **padding
+        )
         source = _places(key, None if real is None else real[:, 0])
         if query_positions is None:
             target = _places(query, masks.as_boolean(query_mask, "query_mask"))
@@ -142,7 +146,7 @@ class LocalAttention(Layer):
             seed = self.seed_generator.next()
             weights = seeded_dropout(weights, self.dropout, seed)
         weights = ops.cast(weights, value.dtype)
-        weights = masks.hide_padded_queries(weights, query_mask)
+        weights = masks.zero_padding(weights, query_mask)
         output = ops.matmul(weights, value)  # (batch, query, value_features)
         return (output, weights) if return_attention_scores else output
 

@@ -1,16 +1,14 @@
 """Multi-head attention, to be put in the place of Keras' own."""
 
-import math
-
 import keras
 
 from keras_attn.attention import checks
 from keras_attn.attention.axes import AttentionAxes
 from keras_attn.attention.cached import CachedAttention
+from keras_attn.attention.padding import without_padding
 from keras_attn.attention.projected import project_each
 from keras_attn.modifiers import registry
 from keras_attn.ops import masks
-from keras_attn.ops.attend import attention
 from keras_attn.ops.checks import IMPLEMENTATIONS
 from keras_attn.ops.checks import dropout_rate
 
@@ -126,7 +124,7 @@ class MultiHeadAttention(CachedAttention):
         masks.check_window(sliding_window, "sliding_window")
         self.num_heads = num_heads
         self.key_dim = key_dim
-        self._value_dim = value_dim
+        self._given_value_dim = value_dim
         self.dropout = dropout
         # Keras takes `layer.output_shape` for the shape of a whole batch.
         self._output_shape = _as_tuple(output_shape, "output_shape")
@@ -143,7 +141,8 @@ class MultiHeadAttention(CachedAttention):
     @property
     def value_dim(self) -> int:
         """Depth of a head of the value."""
-        return self.key_dim if self._value_dim is None else self._value_dim
+        given = self._given_value_dim
+        return self.key_dim if given is None else given
 
     @property
     def attention_axes(self) -> tuple[int, ...] | None:
@@ -197,7 +196,7 @@ class MultiHeadAttention(CachedAttention):
         axes = self._axes
         if use_causal_mask:
             axes.check_order("use_causal_mask")
-        query_mask = axes.fold_padding(query_mask, query, "query_mask")
+        real_queries = axes.fold_padding(query_mask, query, "query_mask")
         mask = masks.for_attention(
             value_mask=axes.fold_padding(value_mask, value, "value_mask"),
             key_mask=axes.fold_padding(key_mask, key, "key_mask"),
@@ -207,29 +206,26 @@ class MultiHeadAttention(CachedAttention):
         )
         if mask is not None and len(mask.shape) == 3:
             mask = mask[:, None]  # (batch, 1, 1, key)
+        query, value, key = without_padding(
+            query,
+            value,
+            key,
+            query_mask=query_mask,
+            value_mask=value_mask,
+            key_mask=key_mask,
+        )
 
         projections = (self.query_dense, self.key_dense, self.value_dense)
         heads = project_each((query, key, value), projections)
         heads = [axes.fold(each) for each in heads]
-        tiled = self.flash_attention and self.implementation == "auto"
-        chosen = "tiled" if tiled else self.implementation
-        dropout = self.dropout if training else 0.0
-        output = attention(
+        output, weights = self.attend_heads(
             *heads,
             mask=mask,
-            query_mask=query_mask,
+            query_mask=real_queries,
             causal=use_causal_mask,
-            window=self.sliding_window,
-            modifiers=self.modifiers,
-            scale=1 / math.sqrt(self.key_dim),
-            query_positions=masks.from_start(heads[0]),
-            key_positions=masks.from_start(heads[1]),
-            dropout=dropout,
-            seed=self.seed_generator if dropout else None,
+            training=training,
             return_weights=return_attention_scores,
-            implementation="dense" if return_attention_scores else chosen,
         )
-        output, weights = output if return_attention_scores else (output, None)
         output = axes.unfold(output, query)  # (batch, query, heads, depth)
         if self.use_gate:
             output *= self._gate_dense(query)
@@ -250,12 +246,16 @@ class MultiHeadAttention(CachedAttention):
         query,
         value,
         key=None,
-        *given_masks,
+        query_mask=None,
+        value_mask=None,
+        key_mask=None,
+        attention_mask=None,
         return_attention_scores=False,
+        training=None,
         use_causal_mask=False,
-        **options,
     ):
         """Describe what `call` returns."""
+        masks.as_boolean(attention_mask, "attention_mask")
         key = value if key is None else key
         if use_causal_mask:
             self._axes.check_order("use_causal_mask")
@@ -272,7 +272,7 @@ class MultiHeadAttention(CachedAttention):
             **super().get_config(),
             "num_heads": self.num_heads,
             "key_dim": self.key_dim,
-            "value_dim": self._value_dim,
+            "value_dim": self._given_value_dim,
             "dropout": self.dropout,
             "output_shape": self._output_shape,
             "attention_axes": self._attention_axes,

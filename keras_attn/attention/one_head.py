@@ -11,6 +11,8 @@ def one_head_attention(
 
         output = softmax(scale · query · key) value
 
+    What stands at padding must be finite, as layers see to.
+
     Args:
         query: (batch, query, depth).
         key: (batch, key, depth).
@@ -32,6 +34,7 @@ def one_head_attention(
         causal=causal,
         query_positions=masks.from_start(query),
         key_positions=masks.from_start(key),
+        padding_is_finite=True,
         **options,
     )
     if options.get("return_weights"):

@@ -94,6 +94,7 @@ class AttentionPooling(Layer):
         if mask is not None:
             mask = masks.as_boolean(mask)
             masks.check_padding(mask, inputs.shape[:-1], "mask")
+            inputs = masks.zero_padding(inputs, mask, "mask")
             mask = ops.broadcast_to(mask, (batch, *axes))
             mask = ops.reshape(mask, (batch, 1, length))
         positions = ops.reshape(inputs, (batch, length, features))

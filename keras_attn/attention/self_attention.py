@@ -86,6 +86,7 @@ class SelfAttention(Layer):
         # Keras fills in `mask` if a layer is called with one tensor only, and
         # `inputs_mask` if there is an `attention_mask` as well.
         mask = inputs_mask if mask is None else mask
+        inputs = masks.zero_padding(inputs, mask, "mask")
         dropout = self.dropout if training else 0.0
         batch, length, _ = inputs.shape
         output, weights = one_head_attention(
@@ -102,10 +103,10 @@ class SelfAttention(Layer):
             seed=self.seed_generator.next() if dropout else None,
             return_weights=return_attention_scores,
         )
-        output = masks.hide_padded_queries(output, mask)
+        output = masks.zero_padding(output, mask)
         if not return_attention_scores:
             return output
-        return output, masks.hide_padded_queries(weights, mask)
+        return output, masks.zero_padding(weights, mask)
 
     def get_config(self):
         return {

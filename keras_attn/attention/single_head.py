@@ -3,6 +3,7 @@
 import keras
 
 from keras_attn.attention import checks
+from keras_attn.attention.padding import without_padding
 from keras_attn.base.layer import Layer
 from keras_attn.ops import masks
 from keras_attn.ops.checks import dropout_rate
@@ -93,26 +94,35 @@ class SingleHeadAttention(Layer):
         training=None,
     ):
         key = value if key is None else key
+        mask = masks.for_attention(
+            value_mask=value_mask,
+            key_mask=key_mask,
+            attention_mask=attention_mask,
+            shape=(query.shape[0], query.shape[1], value.shape[1]),
+        )
+        query, value, key = without_padding(
+            query,
+            value,
+            key,
+            query_mask=query_mask,
+            value_mask=value_mask,
+            key_mask=key_mask,
+        )
         dropout = self.dropout if training else 0.0
         output, weights = self.attend(
             query,
             key if self.key_layer is None else self.key_layer(key),
             value if self.value_layer is None else self.value_layer(value),
-            mask=masks.for_attention(
-                value_mask=value_mask,
-                key_mask=key_mask,
-                attention_mask=attention_mask,
-                shape=(query.shape[0], query.shape[1], value.shape[1]),
-            ),
+            mask=mask,
             causal=use_causal_mask,
             dropout=dropout,
             seed=self.seed_generator.next() if dropout else None,
             return_weights=return_attention_scores,
         )
-        output = masks.hide_padded_queries(output, query_mask)
+        output = masks.zero_padding(output, query_mask)
         if not return_attention_scores:
             return output
-        return output, masks.hide_padded_queries(weights, query_mask)
+        return output, masks.zero_padding(weights, query_mask)
 
     def get_config(self):
         return {

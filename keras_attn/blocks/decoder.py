@@ -3,6 +3,7 @@
 import keras
 
 from keras_attn.blocks.block import Block
+from keras_attn.ops import masks
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
@@ -75,6 +76,7 @@ class DecoderBlock(Block):
         # Keras fills in `mask` if a layer is called with one tensor only, and
         # `inputs_mask` if there are more.
         mask = inputs_mask if mask is None else mask
+        inputs = masks.zero_padding(inputs, mask, "mask")
         options = {
             "return_attention_scores": return_attention_scores,
             "training": training,

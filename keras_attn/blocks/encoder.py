@@ -3,6 +3,7 @@
 import keras
 
 from keras_attn.blocks.block import Block
+from keras_attn.ops import masks
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
@@ -61,6 +62,7 @@ class EncoderBlock(Block):
         # Keras fills in `mask` if a layer is called with one tensor only, and
         # `inputs_mask` if there is an `attention_mask` as well.
         mask = inputs_mask if mask is None else mask
+        inputs = masks.zero_padding(inputs, mask, "mask")
         weights = []
 
         def look(x):

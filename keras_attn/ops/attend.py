@@ -38,6 +38,7 @@ def attention(
     seed=None,
     return_weights: bool = False,
     implementation: str = "auto",
+    padding_is_finite: bool = False,
 ):
     """Let every query look at the keys and bring back a mean of the values.
 
@@ -55,9 +56,11 @@ def attention(
         key: (batch, key, kv_heads, depth); `kv_heads` divides `heads`.
         value: (batch, key, kv_heads, value_depth).
         mask: Booleans broadcastable to (batch, heads, query, key); True means
-            "may be seen".
+            "may be seen". With axes (batch, 1, 1, key) it is padding: what
+            stands there, NaN included, is as good as 0. A key that only some
+            queries may not see must be finite.
         query_mask: (batch, query) booleans, False for queries that are
-            padding: they get exactly 0.
+            padding: they get exactly 0, and may be NaN.
         bias: Added to the scores, broadcastable likewise; -inf hides.
         causal: Whether keys at later positions are hidden.
         window: Keys this many positions away, or more, are hidden.
@@ -69,6 +72,8 @@ def attention(
         seed: An integer, (2,) integers or a `keras.random.SeedGenerator`.
         return_weights: Whether to return the weights that made the output.
         implementation: "auto", "dense" or "tiled".
+        padding_is_finite: Whether padding is known to hold no NaN, as in
+            layers that have put zeros there: saves a pass over each input.
 
     Returns:
         (batch, query, heads, value_depth), then (batch, heads, query, key) if
@@ -88,6 +93,14 @@ def attention(
     query_positions, key_positions = _positions(
         query, key, query_positions, key_positions
     )
+
+    if not padding_is_finite:
+        # A weight of 0 would not keep out what is not a number.
+        query = masks.zero_padding(query, query_mask)
+        if mask is not None and mask.shape[1] == mask.shape[2] == 1:
+            real = mask[:, 0, 0]  # (batch, key)
+            key = masks.zero_padding(key, real, "mask")
+            value = masks.zero_padding(value, real, "mask")
 
     for modifier in modifiers:
         modifier.prepare(tuple(query.shape), tuple(key.shape))

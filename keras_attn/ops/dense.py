@@ -54,6 +54,6 @@ def dense_attention(
     )
     output = tf.transpose(output, [0, 2, 1, 3])
     return (
-        masks.hide_padded_queries(output, query_mask),
-        masks.hide_padded_queries(weights, query_mask, axis=2),
+        masks.zero_padding(output, query_mask),
+        masks.zero_padding(weights, query_mask, axis=2),
     )

@@ -3,25 +3,25 @@
 import functools
 
 import keras
+import numpy as np
+import tensorflow as tf
 from keras import ops
 
 
 def as_boolean(mask, name: str = "mask"):
-    """Take booleans, or integers 0 and 1, as a boolean mask; None stays None.
+    """Take booleans, or numbers 0 and 1, as a boolean mask; None stays None.
 
-    Floating-point masks are refused: some libraries mean "1 = seen" by them
-    and others "0 = seen, -inf = hidden".
+    Floating-point masks are taken where their values are known, and refused
+    if one is neither 0 nor 1: some libraries mean "1 = seen" by them and
+    others "0 = seen, -inf = hidden", which a cast would turn around.
     """
     if mask is None:
         return None
-    mask = ops.convert_to_tensor(mask)
+    if not isinstance(mask, keras.KerasTensor):
+        mask = ops.convert_to_tensor(mask)
     dtype = keras.backend.standardize_dtype(mask.dtype)
     if "float" in dtype:
-        raise ValueError(
-            f"`{name}` must be boolean, True meaning 'may be seen'. Received: "
-            f"{name}.dtype={dtype}. Numbers that are added to the scores "
-            "belong in `bias`; for a 0/1 mask, cast it to bool."
-        )
+        _check_zeros_and_ones(mask, name, dtype)
     return ops.cast(mask, "bool")
 
 
@@ -43,8 +43,8 @@ def for_attention(
 
         visible(q, k) = value_mask(k) and key_mask(k) and attention_mask(q, k)
 
-    A query's own padding is left to `hide_padded_queries`: joining it in here
-    would make a (query, key) matrix out of two short rows.
+    A query's own padding is left to `zero_padding`: joining it in here would
+    make a (query, key) matrix out of two short rows.
 
     Args:
         value_mask, key_mask: (batch, key) padding masks, or None.
@@ -73,27 +73,30 @@ def for_attention(
     return combine(*visible)
 
 
-def hide_padded_queries(tensor, query_mask=None, *, axis: int = 1):
-    """Put zeros where the query is padding.
+def zero_padding(tensor, mask=None, name: str = "query_mask", *, axis: int = 1):
+    """Put zeros where there is padding.
+
+    Selected, not multiplied: 0 · NaN is NaN, in a gradient as well.
 
     Args:
-        tensor: (batch, ..., query, ...), the queries at `axis`.
-        query_mask: (batch, query), or None to leave `tensor` alone; more axes
-            of queries, (batch, height, width), stand at `axis` and after it.
-        axis: Where the queries are in `tensor`: 1 for an output, 2 for
-            (batch, heads, query, key) weights.
+        tensor: (batch, ..., length, ...), the positions at `axis`.
+        mask: (batch, length), or None to leave `tensor` alone; more axes of
+            positions, (batch, height, width), stand at `axis` and after it.
+        name: The argument to name if the mask does not fit.
+        axis: Where the positions are in `tensor`: 1 for inputs and outputs,
+            2 for the queries of (batch, heads, query, key) weights.
 
     Returns:
         Like `tensor`.
     """
-    query_mask = as_boolean(query_mask, "query_mask")
-    if query_mask is None:
+    mask = as_boolean(mask, name)
+    if mask is None:
         return tensor
-    last = axis + len(query_mask.shape) - 1
+    last = axis + len(mask.shape) - 1
     given = (tensor.shape[0], *tensor.shape[axis:last])
-    check_padding(query_mask, given, "query_mask")
+    check_padding(mask, given, name)
     ones = (*range(1, axis), *range(last, len(tensor.shape)))
-    real = ops.expand_dims(query_mask, ones)
+    real = ops.expand_dims(mask, ones)
     return ops.where(real, tensor, ops.zeros((), tensor.dtype))
 
 
@@ -174,6 +177,21 @@ def from_segments(segments):
     """
     query, key = segments[:, None, :, None], segments[:, None, None, :]
     return ops.logical_and(ops.equal(query, key), ops.not_equal(key, 0))
+
+
+def _check_zeros_and_ones(mask, name, dtype):
+    known, fault = None, "values that are not known yet"
+    if not isinstance(mask, keras.KerasTensor):
+        known = tf.get_static_value(mask)
+    if known is not None:
+        if np.all((known == 0) | (known == 1)):
+            return
+        fault = "other values than 0 and 1"
+    raise ValueError(
+        f"`{name}` must be boolean, True meaning 'may be seen'. Received: "
+        f"{name}.dtype={dtype} with {fault}. Numbers that are added to the "
+        "scores belong in `bias`; for a 0/1 mask, cast it to bool."
+    )
 
 
 def _check_broadcasts(mask, shape, name):

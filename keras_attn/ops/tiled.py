@@ -84,10 +84,10 @@ def tiled_attention(
         others = bias[0] if bias else None, parameters
         output, normalizers = _forward(plan, query, key, value, *others)
         # In here, so that the gradient keeps one output instead of two.
-        output = masks.hide_padded_queries(output, query_mask)
+        output = masks.zero_padding(output, query_mask)
 
         def gradient(upstream):
-            upstream = masks.hide_padded_queries(upstream, query_mask)
+            upstream = masks.zero_padding(upstream, query_mask)
             late = not_before(upstream, query, key, value)
             made = output, normalizers, upstream
             return _backward(plan, *late, *others, *made)

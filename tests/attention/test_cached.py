@@ -358,6 +358,70 @@ def test_lora_and_integers_of_any_width_step_alike(sequence, rng):
     np.testing.assert_allclose(output[:, 0], expected[:, 4], atol=1e-5)
 
 
+@pytest.mark.parametrize("prompt", [True, False], ids=["prompt", "empty"])
+@pytest.mark.parametrize("case", ["mha", "window_longer_than_all"])
+def test_a_token_past_the_cache_is_refused(case, prompt, sequence, rng):
+    layer = make(case, rng)
+    start, kept = 0, layer.empty_cache(ROWS, 2)
+    if prompt:
+        start = 3
+        _, kept = layer.prefill(sequence[:, :3], [3, 3, 3], 2)
+    for position in (start, start + 1):
+        token = sequence[:, position : position + 1]
+        _, kept = layer.step(token, kept, [position] * ROWS)
+    late = np.array([start, start + 2, start + 1])
+    with pytest.raises(
+        ValueError, match=rf"room for 2 tokens.*max_length.*n {start + 2}"
+    ):
+        layer.step(token, kept, late)
+
+
+@pytest.mark.parametrize("jit_compile", [False, True], ids=["graph", "xla"])
+def test_a_graph_gives_nan_for_a_token_past_the_cache(
+    jit_compile, sequence, rng
+):
+    layer = make("gqa", rng)
+    step = tf.function(layer.step, jit_compile=jit_compile)
+    _, kept = layer.prefill(sequence[:, :3], [3, 1, 2], 2)
+    positions = tf.constant([4, 2, 4])  # the third has no slot
+    output, after = step(sequence[:, 3:4], kept, positions)
+    expected, _ = layer.step(sequence[:2, 3:4], rows(kept, 2), positions[:2])
+    np.testing.assert_allclose(output[:2], expected, atol=1e-5)
+    assert np.isnan(output[2]).all()
+    for name in ("key", "value"):  # nothing was overwritten
+        np.testing.assert_array_equal(after[name][2], kept[name][2])
+
+
+def rows(kept, count):
+    return keras.tree.map_structure(lambda x: x[:count], kept)
+
+
+def test_what_fills_up_a_prompt_may_be_anything(sequence, rng):
+    layer = make("everything", rng)
+    lengths = [3, 1, 2]
+    expected = layer.prefill(sequence[:, :3], lengths, 2)
+    poisoned = sequence[:, :3].copy()
+    for row, length in enumerate(lengths):
+        poisoned[row, length:] = np.nan
+    found = layer.prefill(poisoned, lengths, 2)
+    for row, length in enumerate(lengths):
+        np.testing.assert_allclose(
+            found[0][row, :length], expected[0][row, :length], atol=1e-6
+        )
+    output, _ = layer.step(sequence[:, 3:4], found[1], lengths)
+    wanted, _ = layer.step(sequence[:, 3:4], expected[1], lengths)
+    np.testing.assert_allclose(output, wanted, atol=1e-6)
+
+
+@pytest.mark.parametrize("flash_attention", [True, None])
+def test_flash_attention_reads_prompts_in_tiles(flash_attention, sequence, rng):
+    layer = make("mha", rng, flash_attention=flash_attention)
+    read = tf.function(lambda x: layer.prefill(x, [4, 2, 5], 1)[0])
+    graph = read.get_concrete_function(sequence).graph
+    loops = [op for op in graph.get_operations() if "While" in op.type]
+    assert bool(loops) == bool(flash_attention)
+
+
 def test_it_adds_no_weights(rng):
     assert issubclass(MultiHeadAttention, CachedAttention)
     ours = make("mha", rng)

@@ -87,6 +87,8 @@ def test_arguments_are_those_of_keras_in_their_order():
         ({}, {**TWO, "return_attention_scores": True}),
         ({}, {**TWO, "attention_mask": boolean(5, 2, 3, 5)}),
         ({}, {**TWO, "attention_mask": boolean(5, 2, 3, 5).astype("int32")}),
+        ({}, {**TWO, "attention_mask": boolean(5, 2, 3, 5).astype("f")}),
+        ({}, {**TWO, "attention_mask": boolean(5, 2, 3, 5).tolist()}),
         ({}, {**TWO, "attention_mask": boolean(5, 3, 5)}),
         ({}, {**TWO, "attention_mask": boolean(5, 2, 2, 3, 5)}),
         ({}, {**TWO, "attention_mask": boolean(5, 1, 1, 3, 5)}),

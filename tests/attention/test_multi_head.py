@@ -285,8 +285,8 @@ def test_refuses_to_be_made(init, message):
         ({"value": np.ones((3, 5, 6))}, "same lengths"),
         ({"key": np.ones((2, 4, 6))}, "same lengths"),
         ({"value": np.ones((2, 5, 5, 6))}, "same rank"),
-        ({"attention_mask": np.ones((2, 3, 5))}, "`attention_mask` must be"),
-        ({"query_mask": np.ones((2, 3))}, "`query_mask` must be"),
+        ({"attention_mask": np.full((2, 3, 5), -1e9)}, "_mask` must be"),
+        ({"query_mask": np.full((2, 3), 0.5)}, "`query_mask` must be"),
         ({"attention_mask": np.ones((2, 5, 3), "bool")}, "must broadcast"),
         ({"attention_mask": np.ones((2, 3, 3, 5), "bool")}, "must broadcast"),
         ({"attention_mask": np.ones(5, "bool")}, "must have the axes"),
@@ -308,3 +308,9 @@ def test_order_needs_one_axis(rng):
     image = keras.Input((3, 4, 6))
     with pytest.raises(ValueError, match="`use_causal_mask` needs one axis"):
         MultiHeadAttention(2, 4)(image, image, use_causal_mask=True)
+
+
+def test_a_float_mask_of_a_model_is_refused_when_the_model_is_made():
+    x, mask = keras.Input((5, 6)), keras.Input((5, 5))
+    with pytest.raises(ValueError, match=r"`attention_mask`.*not known yet"):
+        MultiHeadAttention(2, 4)(x, x, attention_mask=mask)

@@ -157,7 +157,7 @@ def test_rejects_at_construction(arguments, message):
     [
         ("inputs", np.ones((5, 4), "f"), "`inputs` must have positions"),
         ("mask", np.ones((2, 4), "bool"), "`mask`.*each position"),
-        ("mask", np.ones((2, 5), "f"), "`mask` must be boolean"),
+        ("mask", np.full((2, 5), 0.5), "`mask` must be boolean"),
     ],
     ids=["rank", "mask_length", "float_mask"],
 )

@@ -203,10 +203,10 @@ def test_rejects_at_construction(arguments, message, make):
             {"value_mask": np.ones((2, 4), "bool")},
             "`value_mask`.*each position",
         ),
-        ({"key_mask": np.ones((2, 5), "f")}, "`key_mask`.*boolean"),
+        ({"key_mask": np.full((2, 5), -1e9)}, "`key_mask`.*boolean"),
         ({"query_mask": np.ones((2, 5), "bool")}, "`query_mask`"),
         ({"attention_mask": np.ones((2, 5), "bool")}, "`attention_mask`"),
-        ({"attention_mask": np.ones((3, 5), "f")}, "`attention_mask`.*bias"),
+        ({"attention_mask": np.full((3, 5), -1e9)}, "`attention_mask`.*bias"),
     ],
     ids=[
         "query_rank",

@@ -264,6 +264,38 @@ def test_padded_queries_get_zeros_and_give_no_gradient(attend):
         )
 
 
+@pytest.mark.parametrize("number", [np.nan, np.inf], ids=str)
+def test_what_is_not_a_number_stays_where_it_is_padding(attend, number):
+    """Hidden keys and values, and padded queries, are as good as zeros."""
+    queries = np.arange(QUERY) < np.array([[2], [QUERY]])
+    keys = np.arange(KEY) >= np.array([[3], [1]])
+    real = {"query": queries, "key": keys, "value": keys}
+    cotangent = tf.constant(COTANGENT, "float32")
+    # Upstream there may be anything, too, where a query is padding.
+    cotangent = tf.where(queries[:, :, None, None], cotangent, number)
+
+    def run(heads):
+        with tf.GradientTape() as tape:
+            tape.watch(heads)
+            output = attend(
+                **heads, mask=keys[:, None, None], query_mask=queries
+            )
+        return output, tape.gradient(output, heads, cotangent)
+
+    heads = float_heads()
+    poisoned = {
+        name: tf.where(real[name][:, :, None, None], x, number)
+        for name, x in heads.items()
+    }
+    output, slopes = run(poisoned)
+    expected, expected_slopes = run(heads)
+    np.testing.assert_array_equal(output, expected)
+    for name, slope in slopes.items():
+        np.testing.assert_allclose(
+            slope, expected_slopes[name], rtol=1e-5, atol=1e-6, err_msg=name
+        )
+
+
 def test_weights_of_padded_queries_are_zeros():
     real = np.arange(QUERY) < np.array([[2], [QUERY]])
     _, weights = attention(

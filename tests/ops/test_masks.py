@@ -1,5 +1,7 @@
+import keras
 import numpy as np
 import pytest
+import tensorflow as tf
 
 from keras_attn.ops import attention
 from keras_attn.ops import masks
@@ -18,10 +20,37 @@ def test_a_missing_mask_stays_missing():
     assert masks.for_attention() is None
 
 
+@pytest.mark.parametrize(
+    "given",
+    [
+        [[True, False]],
+        [[1, 0]],
+        [[1.0, 0.0]],
+        np.array([[1.0, 0.0]]),
+        tf.constant([[1.0, 0.0]], "bfloat16"),
+    ],
+    ids=["booleans", "integers", "floats", "array", "bfloat16"],
+)
+def test_lists_and_known_zeros_and_ones_are_taken(given):
+    np.testing.assert_array_equal(masks.as_boolean(given), [[True, False]])
+
+
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
-def test_a_floating_point_mask_is_refused_by_name(dtype):
-    with pytest.raises(ValueError, match=f"`value_mask`.*dtype={dtype}.*bias"):
-        masks.as_boolean(np.ones((2, 3), dtype), "value_mask")
+@pytest.mark.parametrize("hidden", [-np.inf, -1e4, 0.5, np.nan], ids=str)
+def test_a_mask_of_other_numbers_is_refused_by_name(hidden, dtype):
+    with pytest.raises(
+        ValueError, match=f"`value_mask`.*dtype={dtype} with other.*bias"
+    ):
+        masks.as_boolean(np.array([[0, hidden]], dtype), "value_mask")
+
+
+def test_floats_that_are_not_known_yet_are_refused():
+    run = tf.function(lambda mask: masks.as_boolean(mask, "value_mask"))
+    message = "`value_mask`.*dtype=float32 with values that are not known yet"
+    with pytest.raises(ValueError, match=message):
+        run(tf.ones((2, 3)))
+    with pytest.raises(ValueError, match=message):
+        masks.as_boolean(keras.Input((3,)), "value_mask")
 
 
 def test_combine_ignores_missing_masks_and_broadcasts():
@@ -90,7 +119,7 @@ def test_unknown_lengths_are_not_checked():
 def test_padded_queries_are_zero_and_the_others_untouched(shape, axis, rng):
     tensor = rng.normal(size=shape).astype("float16")
     query_mask = np.array([[True, False, True], [False, False, True]])
-    hidden = masks.hide_padded_queries(tensor, query_mask, axis=axis)
+    hidden = masks.zero_padding(tensor, query_mask, axis=axis)
     assert hidden.dtype == "float16"
     hidden = np.moveaxis(np.array(hidden), axis, 1)
     tensor = np.moveaxis(tensor, axis, 1)
@@ -101,18 +130,18 @@ def test_padded_queries_are_zero_and_the_others_untouched(shape, axis, rng):
 def test_padded_pixels_are_hidden_along_both_their_axes(rng):
     tensor = rng.normal(size=(2, 3, 4, 5)).astype("float32")
     query_mask = rng.random((2, 3, 4)) < 0.5
-    hidden = masks.hide_padded_queries(tensor, query_mask)
+    hidden = masks.zero_padding(tensor, query_mask)
     np.testing.assert_array_equal(hidden, tensor * query_mask[..., None])
 
 
 def test_without_a_query_mask_nothing_is_hidden(rng):
     tensor = rng.normal(size=(2, 3, 4))
-    assert masks.hide_padded_queries(tensor) is tensor
+    assert masks.zero_padding(tensor) is tensor
 
 
 def test_a_query_mask_of_another_length_is_refused():
     with pytest.raises(ValueError, match=r"`query_mask`.*belongs in"):
-        masks.hide_padded_queries(np.ones((2, 3, 4)), np.ones((2, 4), "bool"))
+        masks.zero_padding(np.ones((2, 3, 4)), np.ones((2, 4), "bool"))
 
 
 def test_places_count_from_zero():
