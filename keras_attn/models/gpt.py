@@ -19,6 +19,9 @@ class GPT(PresetModel):
         x      = block(x)                num_layers times, causal
         logits = E norm(x)
 
+    The weights of maps that add to the residual path start smaller, times
+    1/√(2 · num_layers): the sum of all does not grow with the depth.
+
     Args:
         vocabulary_size: Number of ids.
         num_layers, num_heads, units: Sizes of the stack; `units` features.
@@ -127,6 +130,7 @@ class GPT(PresetModel):
 
         tokens = keras.Input((None,), dtype="int32", name="tokens")
         x = stack(embedding(tokens))
+        _shrink_residual_maps(stack.blocks)
         logits = project(x) if project else embedding(x, reverse=True)
         super().__init__(tokens, logits, config, dtype=dtype, **kwargs)
         self.embedding = embedding
@@ -213,3 +217,16 @@ class GPT(PresetModel):
 
     def _read(self, inputs):
         return prompts.lengths_of(inputs, self.config["pad_id"])
+
+
+def _shrink_residual_maps(blocks):
+    """Let the sum of all sublayers' outputs start as wide as one of them."""
+    factor = (2 * len(blocks)) ** -0.5
+    for block in blocks:
+        for layer in (
+            block.self_attention.output_dense,
+            block.feed_forward.output_dense,
+        ):
+            # A quantised map has no initial weights, only loaded ones.
+            if layer.quantization_mode is None:
+                layer.kernel.assign(layer.kernel * factor)

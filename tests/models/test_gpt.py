@@ -219,6 +219,30 @@ def test_is_saved_with_its_modifiers(tokens, rng, tmp_path):
     np.testing.assert_array_equal(loaded(tokens), model(tokens))
 
 
+@pytest.mark.parametrize("kind", ["plain", "llama"])
+@pytest.mark.parametrize("num_layers", [1, 3])
+def test_maps_to_the_residual_path_start_smaller(kind, num_layers):
+    keras.utils.set_random_seed(5)
+    sizes = {"num_layers": num_layers, "units": 64, "num_heads": 4}
+    model = GPT(11, **sizes, **KINDS[kind])
+    shrunk = 0.02 / np.sqrt(2 * num_layers)
+    for block in model.stack.blocks:
+        attention, forward = block.self_attention, block.feed_forward
+        for layer, deviation in (
+            (attention.output_dense, shrunk),
+            (forward.output_dense, shrunk),
+            (attention.query_dense, 0.02),
+            (forward.hidden_dense, 0.02),
+        ):
+            # 4,096 weights and more: three deviations of their own deviation.
+            np.testing.assert_allclose(
+                np.std(layer.kernel), deviation, rtol=3 / np.sqrt(2 * 64**2)
+            )
+    first, *others = (block.feed_forward for block in model.stack.blocks)
+    for other in others:
+        assert np.any(first.output_dense.kernel != other.output_dense.kernel)
+
+
 def test_heads_that_do_not_divide_the_features_are_refused():
     with pytest.raises(ValueError, match="`num_heads` must divide"):
         GPT(11, **{**SIZES, "num_heads": 3})
