@@ -8,13 +8,15 @@ from keras import tree
 
 from keras_attn.decoding import options
 from keras_attn.decoding.beam_search import beam
+from keras_attn.decoding.fingerprint import Fingerprint
 from keras_attn.decoding.greedy_search import greedy
 from keras_attn.decoding.sampling import sample
 
 SEARCHES = {"greedy": greedy, "sample": sample, "beam": beam}
 
-# Tracing a model takes seconds, so its functions are kept as long as it lives:
-# beside the model, since Keras and TensorFlow would save what they find on it.
+# Tracing a model takes seconds, so its functions are kept as long as it is as
+# it was: beside the model, since Keras and TensorFlow would save what they find
+# on it.
 _FUNCTIONS = weakref.WeakKeyDictionary()
 
 
@@ -35,8 +37,9 @@ def generate(
     A model that continues a prompt has a method `prompt(inputs)`, which gives
     what `encode` takes and the last token of each row, to start from. Outside
     a `tf.function` the graph is made once for each setting that is a number;
-    tensors, seeds, batch sizes and lengths of ids may change. Inside one it
-    is part of that function, which `jit_compile=True` may compile.
+    tensors, seeds, batch sizes and lengths of ids may change. It is made anew
+    for a model that got LoRA, was quantised, frozen, or given other layers.
+    Inside a function it is part of that, which `jit_compile=True` may compile.
 
     Args:
         model: Has `encode(inputs, max_length) -> state` and `step(token,
@@ -65,7 +68,7 @@ def generate(
     inputs = tree.map_structure(_as_tensor, inputs)
     numbers, tensors = _sorted_out(settings)
     specs = tree.map_structure(_any_batch, (inputs, tensors))
-    functions = _FUNCTIONS.setdefault(model, {})
+    functions = _functions_of(model)
     key = (search, tuple(sorted(numbers.items())), repr(specs))
     if key not in functions:
         # The function must not keep the model that keeps it.
@@ -76,10 +79,20 @@ def generate(
             return _search(reference(), inputs, SEARCHES[search], settings)
 
         # As Keras does for `fit`; AutoGraph would double the time to trace.
-        functions[key] = tf.function(
-            run, input_signature=specs, autograph=False
-        )
+        function = tf.function(run, input_signature=specs, autograph=False)
+        # Before the fingerprint is taken: the first trace may build layers.
+        function.get_concrete_function()
+        functions[key] = function
+        _FUNCTIONS[model] = Fingerprint(model), functions
     return functions[key](inputs, tensors)
+
+
+def _functions_of(model) -> dict:
+    """The functions that were traced of the model as it is now."""
+    fingerprint, functions = _FUNCTIONS.get(model, (None, {}))
+    if fingerprint is None or not fingerprint.fits(model):
+        return {}
+    return functions
 
 
 def _search(model, inputs, search, settings):

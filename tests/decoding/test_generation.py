@@ -104,6 +104,93 @@ def test_new_weights_are_used_at_once(rng):
     assert len(model.traces) == 1
 
 
+def enable_lora(model):
+    model.head.enable_lora(2)
+    kernel = model.head.lora_kernel_b
+    kernel.assign(tf.reverse(tf.eye(*kernel.shape), [1]) * 9)
+
+
+def quantize(model):
+    model.head.quantize("int8")
+    model.head._kernel.assign(-model.head._kernel)
+
+
+def freeze(model):
+    model.head.trainable = False
+
+
+def replace_a_layer(model):
+    model.head = keras.layers.Dense(VOCABULARY, kernel_initializer="normal")
+    model.head.build((None, 4))
+
+
+def replace_in_a_list(model):
+    model.activations[0] = keras.layers.ReLU(negative_slope=9.0)
+
+
+def change_a_policy(model):
+    model.head.dtype_policy = keras.DTypePolicy("mixed_float16")
+
+
+class Changing(Translator):
+    """Also has a layer in a list, and one that shows if it is frozen."""
+
+    def __init__(self):
+        super().__init__()
+        self.activations = [keras.layers.ReLU(negative_slope=0.5)]
+
+    def step(self, token, state, index):
+        features = self.embedding(token) + state["memory"]
+        logits = self.head(self.activations[0](features))
+        sign = 1 if self.head.trainable else -1
+        return sign * 50 * tf.cast(logits, tf.float32), state
+
+
+@pytest.mark.parametrize(
+    ("change", "seen"),
+    [
+        (enable_lora, True),
+        (quantize, True),
+        (freeze, True),
+        (replace_a_layer, True),
+        (replace_in_a_list, True),
+        (change_a_policy, False),
+    ],
+)
+def test_a_model_that_was_changed_is_traced_anew(rng, change, seen):
+    model = Changing()
+    source = ids(rng, 20, 4)
+    settings = dict(max_length=LENGTH, start_id=1, end_id=-1)
+    before = generate(model, source, **settings).numpy()
+    change(model)
+    for _ in range(2):
+        after = generate(model, source, **settings)
+    assert model.traces == [LENGTH] * 2
+    assert np.any(after != before) or not seen
+    state = model.encode(source, LENGTH)
+    expected = greedy(model.step, state, batch_size=20, **settings)
+    np.testing.assert_array_equal(after, expected)
+
+
+def test_graphs_of_what_a_model_was_are_not_kept(rng):
+    graphs = []
+
+    class Noting(Translator):
+        def encode(self, inputs, max_length):
+            graphs.append(weakref.ref(tf.compat.v1.get_default_graph()))
+            return super().encode(inputs, max_length)
+
+    model = Noting()
+    for max_length in (2, 3):
+        settings = dict(max_length=max_length, start_id=1, end_id=END)
+        generate(model, ids(rng, 1, 2), **settings)
+    replace_a_layer(model)
+    generate(model, ids(rng, 1, 2), **settings)
+    keras.utils.clear_session(free_memory=False)
+    gc.collect()
+    assert [graph() is None for graph in graphs] == [True, True, False]
+
+
 def test_its_functions_go_with_the_model(rng):
     model = Translator()
     generate(model, ids(rng, 1, 2), max_length=2, start_id=1, end_id=END)

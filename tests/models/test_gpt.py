@@ -3,6 +3,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from keras_attn.decoding import generate
+from keras_attn.decoding import greedy
 from keras_attn.models.gpt import GPT
 from keras_attn.modifiers import Rotary
 from keras_attn.training import MaskedCrossentropy
@@ -135,6 +137,38 @@ def test_any_batch_and_length_in_one_graph_that_servers_accept(
         prompts = tf.constant(tokens[: shape[0], : shape[1]], tf.int32)
         for one, two in zip(run(prompts), two_steps(prompts), strict=True):
             np.testing.assert_allclose(one, two, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.filterwarnings("ignore:Layer .* does not have a `quantize`")
+def test_texts_follow_when_the_model_is_changed(tokens, rng):
+    model = make(rng, num_layers=1)
+
+    def texts(search):
+        settings = dict(max_length=4, end_id=-1)
+        if search is generate:
+            return generate(model, tokens, **settings).numpy()
+        inputs, last = model.prompt(tokens)
+        state = model.encode(inputs, 4)
+        return greedy(
+            model.step, state, batch_size=3, start_id=last, **settings
+        ).numpy()
+
+    def adapt():
+        layer = model.stack.blocks[0].self_attention.output_dense
+        layer.enable_lora(2)
+        layer.lora_kernel_b.assign(5 * rng.normal(size=(2, 8)))
+        layer.lora_kernel_a.assign(rng.normal(size=(4, 2, 2)))
+
+    def replace():
+        model.stack.blocks[0] = make(rng, num_layers=1).stack.blocks[0]
+
+    answers = [texts(generate)]
+    for change in (adapt, replace, lambda: model.quantize("int8")):
+        change()
+        answers.append(texts(generate))
+        np.testing.assert_array_equal(answers[-1], texts(greedy))
+    assert np.any(answers[0] != answers[1])
+    assert np.any(answers[1] != answers[2])
 
 
 def test_too_long_a_text_is_refused_before_the_first_step(tokens, rng):
