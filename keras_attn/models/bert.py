@@ -5,6 +5,7 @@ import keras
 from keras_attn.blocks.encoder import EncoderBlock
 from keras_attn.embeddings.token import TokenEmbedding
 from keras_attn.models import from_bert
+from keras_attn.models import presets
 from keras_attn.models.logits_bias import LogitsBias
 from keras_attn.models.masked_token_head import MaskedTokenHead
 from keras_attn.models.preset_model import PresetModel
@@ -60,6 +61,8 @@ class BERT(PresetModel):
     Reference:
         Devlin et al. 2019, section 3. https://arxiv.org/abs/1810.04805
     """
+
+    presets = presets.BERT
 
     def __init__(
         self,

@@ -6,6 +6,7 @@ from keras import ops
 from keras_attn.blocks.decoder import DecoderBlock
 from keras_attn.embeddings.token import TokenEmbedding
 from keras_attn.models import from_gpt2
+from keras_attn.models import presets
 from keras_attn.models import prompts
 from keras_attn.models.preset_model import PresetModel
 from keras_attn.models.stack import Stack
@@ -46,6 +47,8 @@ class GPT(PresetModel):
         Radford et al. 2019, "Language Models are Unsupervised Multitask
         Learners", section 2.3. https://openai.com/index/better-language-models
     """
+
+    presets = presets.GPT
 
     def __init__(
         self,

@@ -1,6 +1,7 @@
 """What every model here is: a functional model that knows its arguments."""
 
 import functools
+from typing import ClassVar
 
 import keras
 
@@ -8,7 +9,6 @@ from keras_attn.base import quantization
 from keras_attn.base.seed_state import seed_state_of
 from keras_attn.base.tracking import hidden_children
 from keras_attn.blocks.unshared import unshared
-from keras_attn.models import presets
 
 
 class PresetModel(keras.Model):
@@ -20,6 +20,10 @@ class PresetModel(keras.Model):
         dtype: Dtype or policy of the layers; Keras' own at this moment if
             None.
     """
+
+    # The constructor's arguments of published sizes, by name. A subclass has
+    # those of its model, or its own.
+    presets: ClassVar[dict[str, dict]] = {}
 
     def __init__(self, inputs, outputs, config: dict, *, dtype, **kwargs):
         super().__init__(inputs, outputs, **kwargs)
@@ -36,7 +40,12 @@ class PresetModel(keras.Model):
             name: Name of the size; a wrong one gets a list of them.
             overrides: Arguments of the constructor.
         """
-        return cls(**{**presets.find(cls.__name__, name), **overrides})
+        if name not in cls.presets:
+            raise ValueError(
+                f"{cls.__name__} has the presets {list(cls.presets)}. "
+                f"Received: {name!r}"
+            )
+        return cls(**{**cls.presets[name], **overrides})
 
     def make_train_function(self, force=False):
         # Keras makes the optimizer's weights while the first step is traced,

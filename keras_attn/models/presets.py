@@ -1,7 +1,7 @@
 """Sizes of published models; tests count their parameters."""
 
 # Vaswani et al. 2017, table 3. https://arxiv.org/abs/1706.03762
-_TRANSFORMER = {
+TRANSFORMER = {
     "base": dict(num_layers=6, num_heads=8, units=512, hidden_dim=2048),
     "big": dict(
         num_layers=6, num_heads=16, units=1024, hidden_dim=4096, dropout=0.3
@@ -10,7 +10,7 @@ _TRANSFORMER = {
 
 # Radford et al. 2019, table 2.
 # https://cdn.openai.com/better-language-models/language_models_are_unsupervised_multitask_learners.pdf
-_GPT = {
+GPT = {
     name: dict(
         vocabulary_size=50257,
         num_layers=num_layers,
@@ -28,26 +28,9 @@ _GPT = {
 }
 
 # Devlin et al. 2019, section 3. https://arxiv.org/abs/1810.04805
-_BERT = {
+BERT = {
     "base": dict(vocabulary_size=30522, num_layers=12, num_heads=12, units=768),
     "large": dict(
         vocabulary_size=30522, num_layers=24, num_heads=16, units=1024
     ),
 }
-
-PRESETS = {"Transformer": _TRANSFORMER, "GPT": _GPT, "BERT": _BERT}
-
-
-def find(model: str, name: str) -> dict:
-    """The constructor's arguments of a published size.
-
-    Args:
-        model: Name of the class.
-        name: Name of the size.
-    """
-    if name not in PRESETS[model]:
-        raise ValueError(
-            f"{model} has the presets {list(PRESETS[model])}. Received: "
-            f"{name!r}"
-        )
-    return dict(PRESETS[model][name])

@@ -7,6 +7,7 @@ from keras_attn.blocks.decoder import DecoderBlock
 from keras_attn.blocks.encoder import EncoderBlock
 from keras_attn.embeddings.token import TokenEmbedding
 from keras_attn.models import from_bart
+from keras_attn.models import presets
 from keras_attn.models.preset_model import PresetModel
 from keras_attn.models.stack import Stack
 
@@ -47,6 +48,8 @@ class Transformer(PresetModel):
     Reference:
         Vaswani et al. 2017. https://arxiv.org/abs/1706.03762
     """
+
+    presets = presets.TRANSFORMER
 
     def __init__(
         self,

@@ -117,6 +117,24 @@ def test_a_preset_takes_overrides():
     assert config["target_vocabulary_size"] == 8
 
 
+def test_a_subclass_has_the_presets_of_its_model_or_its_own():
+    class Mine(GPT):
+        """As a user would write it."""
+
+    class Own(Mine):
+        """With a size more."""
+
+        presets = Mine.presets | {"tiny": {"vocabulary_size": 7, **SIZES}}
+
+    mine = Mine.from_preset("gpt2", vocabulary_size=7, **SIZES)
+    assert type(mine) is Mine
+    assert mine.get_config()["max_length"] == 1024
+    assert type(Own.from_preset("tiny")) is Own
+    assert "gpt2-xl" in Own.presets
+    with pytest.raises(ValueError, match=r"Mine .*'gpt2-xl'.*'tiny'"):
+        Mine.from_preset("tiny")
+
+
 def test_a_wrong_preset_gets_the_right_ones():
     with pytest.raises(ValueError, match=r"GPT .*'gpt2-xl'.*'gpt3'"):
         GPT.from_preset("gpt3")

@@ -25,7 +25,7 @@ def count(model_class, name, **overrides):
     The count is linear in layers and in tokens, so models of one or two of
     each tell all.
     """
-    given = {**presets.find(model_class.__name__, name), **overrides}
+    given = {**model_class.presets[name], **overrides}
 
     def made(num_layers, vocabulary_size):
         return model_class.from_preset(
@@ -42,15 +42,16 @@ def count(model_class, name, **overrides):
 
 @pytest.mark.parametrize(
     ("model", "name"),
-    [
-        (model, name)
-        for model in presets.PRESETS
-        for name in presets.PRESETS[model]
-    ],
+    [(model, name) for model in CLASSES for name in CLASSES[model].presets],
 )
 def test_every_preset_has_its_published_number_of_parameters(model, name):
     vocabulary = {"vocabulary_size": 37_000} if model == "Transformer" else {}
     assert count(CLASSES[model], name, **vocabulary) == COUNTS[model, name]
+
+
+def test_every_model_has_the_table_of_its_name():
+    for name, model_class in CLASSES.items():
+        assert model_class.presets is getattr(presets, name.upper())
 
 
 def test_the_transformer_of_torch_has_as_many_parameters():
@@ -66,13 +67,3 @@ def test_a_whole_model_has_as_many_parameters_as_are_counted():
     model = Transformer(7, **sizes)
     counted = count(Transformer, "base", vocabulary_size=7, **sizes)
     assert model.count_params() == counted
-
-
-def test_a_row_can_be_changed_without_changing_the_table():
-    presets.find("GPT", "gpt2")["units"] = 3
-    assert presets.find("GPT", "gpt2")["units"] == 768
-
-
-def test_an_unknown_preset_gets_the_list_of_known_ones():
-    with pytest.raises(ValueError, match=r"BERT .*'base', 'large'.*'huge'"):
-        presets.find("BERT", "huge")
