@@ -48,7 +48,8 @@ class BERT(PresetModel):
         num_classes: For "classification" and "token_classification".
 
     Call arguments:
-        inputs: `{"tokens", "segments"}`, (batch, length) integers each.
+        inputs: `{"tokens", "segments"}`, (batch, length) integers each,
+            ragged or dense.
 
     Returns:
         Without a head `{"sequence": (batch, length, units), "pooled": (batch,

@@ -38,7 +38,7 @@ class GPT(PresetModel):
         pad_id: The id that is padding; None if none is.
 
     Call arguments:
-        inputs: (batch, length) ids.
+        inputs: (batch, length) ids, ragged or dense.
 
     Returns:
         (batch, length, vocabulary) logits.
@@ -154,8 +154,9 @@ class GPT(PresetModel):
 
         Args:
             inputs: (rows, prompt) ids, ragged or filled up with `pad_id` at
-                the end; or `{"tokens": (rows, prompt), "lengths": (rows,)}`.
-                A prompt without a token starts from `pad_id`, or from 0.
+                the end; or `{"tokens": …}`, of which "lengths", (rows,), may
+                tell how many count. A prompt without a token starts from
+                `pad_id`, or from 0.
 
         Returns:
             The input of `encode`, and (rows,) last tokens, with which the

@@ -9,6 +9,7 @@ from keras_attn.base import quantization
 from keras_attn.base.seed_state import seed_state_of
 from keras_attn.base.tracking import hidden_children
 from keras_attn.blocks.unshared import unshared
+from keras_attn.models import prompts
 
 
 class PresetModel(keras.Model):
@@ -31,6 +32,11 @@ class PresetModel(keras.Model):
         # the loss in half precision.
         self.dtype_policy = keras.dtype_policies.get(dtype)
         self.config = unshared(config)
+
+    def __call__(self, inputs, *args, **kwargs):
+        # Before Keras looks at the inputs: it takes no ragged ones.
+        inputs = prompts.as_rows(inputs, self.config.get("pad_id"))
+        return super().__call__(inputs, *args, **kwargs)
 
     @classmethod
     def from_preset(cls, name: str, **overrides):

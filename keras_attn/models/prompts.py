@@ -1,8 +1,36 @@
-"""Prompts of unequal length in one batch."""
+"""Ids of unequal length in one batch."""
 
 from keras import ops
 
 from keras_attn.ops import checks
+
+
+def as_rows(inputs, pad_id: int | None):
+    """Fill ragged ids up to rows of one length; dense ones stay as they are.
+
+    Args:
+        inputs: (rows, length) ids, ragged or dense, or a dictionary of them.
+        pad_id: What rows are filled up with; "segments" with 0.
+
+    Returns:
+        The same, dense.
+
+    Raises:
+        ValueError: If ragged ids are given and no id is padding.
+    """
+    if isinstance(inputs, dict):
+        return {
+            name: as_rows(ids, 0 if name == "segments" else pad_id)
+            for name, ids in inputs.items()
+        }
+    if not _is_ragged(inputs):
+        return inputs
+    if pad_id is None:
+        raise ValueError(
+            "Ragged ids are filled up with padding, and this model has "
+            "pad_id=None. Make it with a `pad_id`, or give dense ids."
+        )
+    return inputs.to_tensor(pad_id)
 
 
 def lengths_of(inputs, pad_id: int | None):
@@ -10,8 +38,8 @@ def lengths_of(inputs, pad_id: int | None):
 
     Args:
         inputs: (rows, prompt) ids, ragged, or dense and filled up with
-            `pad_id` at the end; or `{"tokens": (rows, prompt), "lengths":
-            (rows,)}`, where nothing after a row's length is looked at.
+            `pad_id` at the end; or `{"tokens": (rows, prompt)}`; or with
+            "lengths", (rows,), so that nothing after them is looked at.
         pad_id: The id that is padding; None if none is, so that dense
             prompts have no padding.
 
@@ -22,12 +50,15 @@ def lengths_of(inputs, pad_id: int | None):
         InvalidArgumentError: If padding stands before a token. In a graph it
             fails when the graph runs; XLA drops the check.
     """
-    if isinstance(inputs, dict):
+    if isinstance(inputs, dict) and "lengths" in inputs:
+        inputs = as_rows(inputs, pad_id or 0)
         return tuple(
             ops.cast(ops.convert_to_tensor(inputs[name]), "int32")
             for name in ("tokens", "lengths")
         )
-    if hasattr(inputs, "row_lengths"):  # a RaggedTensor
+    if isinstance(inputs, dict):
+        inputs = inputs["tokens"]
+    if _is_ragged(inputs):
         lengths = ops.cast(inputs.row_lengths(), "int32")
         return ops.cast(inputs.to_tensor(pad_id or 0), "int32"), lengths
     tokens = ops.cast(ops.convert_to_tensor(inputs), "int32")
@@ -45,3 +76,7 @@ def lengths_of(inputs, pad_id: int | None):
         "Pad on the right, or give ragged prompts.",
     )
     return tokens, lengths
+
+
+def _is_ragged(ids):
+    return hasattr(ids, "row_lengths")  # a RaggedTensor

@@ -8,6 +8,7 @@ from keras_attn.blocks.encoder import EncoderBlock
 from keras_attn.embeddings.token import TokenEmbedding
 from keras_attn.models import from_bart
 from keras_attn.models import presets
+from keras_attn.models import prompts
 from keras_attn.models.preset_model import PresetModel
 from keras_attn.models.stack import Stack
 
@@ -40,7 +41,8 @@ class Transformer(PresetModel):
         pad_id: The id that is padding; None if none is.
 
     Call arguments:
-        inputs: `{"source": (batch, source), "target": (batch, target)}` ids.
+        inputs: `{"source": (batch, source), "target": (batch, target)}` ids,
+            ragged or dense.
 
     Returns:
         (batch, target, vocabulary) logits.
@@ -171,7 +173,7 @@ class Transformer(PresetModel):
         """Read sources, as the state that `step` goes on from.
 
         Args:
-            inputs: (rows, source) ids, or `{"source": …}`.
+            inputs: (rows, source) ids, ragged or dense; or `{"source": …}`.
             max_length: How many tokens may follow.
             keep_attention: Whether the state also holds, in "attention",
                 where each new token looked: (rows, max_length, source),
@@ -183,6 +185,7 @@ class Transformer(PresetModel):
             The state, rows being the first axis of every leaf.
         """
         source = inputs["source"] if isinstance(inputs, dict) else inputs
+        source = prompts.as_rows(source, self.config["pad_id"])
         source = ops.convert_to_tensor(source)
         self.decoder.check_room(max_length)
         if memory is None:

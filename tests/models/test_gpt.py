@@ -86,7 +86,9 @@ def test_steps_equal_the_forward_pass(kind, tokens, rng):
 
 
 @pytest.mark.parametrize("kind", ["plain", "window_alibi", "grouped_rotary"])
-@pytest.mark.parametrize("form", ["ragged", "filled_up", "lengths"])
+@pytest.mark.parametrize(
+    "form", ["ragged", "filled_up", "dictionary", "lengths"]
+)
 def test_ragged_prompts_go_on_each_from_its_end(kind, form, tokens, rng):
     model = make(rng, **KINDS[kind])
     lengths = [2, 5, 1]
@@ -94,6 +96,8 @@ def test_ragged_prompts_go_on_each_from_its_end(kind, form, tokens, rng):
     prompts = tf.ragged.constant([list(row) for row in rows])
     if form == "filled_up":
         prompts = prompts.to_tensor(0)
+    if form == "dictionary":
+        prompts = {"tokens": prompts}
     if form == "lengths":  # what fills up is then not looked at
         prompts = {"tokens": prompts.to_tensor(7), "lengths": lengths}
     inputs, last = model.prompt(prompts)

@@ -4,6 +4,7 @@ import json
 import keras
 import numpy as np
 import pytest
+import tensorflow as tf
 
 from keras_attn.models.bert import BERT
 from keras_attn.models.gpt import GPT
@@ -138,6 +139,27 @@ def test_a_subclass_has_the_presets_of_its_model_or_its_own():
 def test_a_wrong_preset_gets_the_right_ones():
     with pytest.raises(ValueError, match=r"GPT .*'gpt2-xl'.*'gpt3'"):
         GPT.from_preset("gpt3")
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("pad_id", [0, 3])
+def test_ragged_ids_equal_filled_up_ones(name, pad_id, rng):
+    cls, arguments = MODELS[name]
+    model = cls(**arguments, **SIZES, pad_id=pad_id, dropout=0)
+    set_random(model, rng)
+    ragged = tf.ragged.constant([[1, 2], [4, 5, 6, 1], [2]])
+    dense = ragged.to_tensor(pad_id)
+    if name == "bert":
+        segments = tf.ragged.constant([[0, 1], [0, 0, 1, 1], [0]])
+        ragged = {"tokens": ragged, "segments": segments}
+        dense = {"tokens": dense, "segments": segments.to_tensor(0)}
+    if name == "transformer":
+        ragged = {"source": ragged, "target": ragged}
+        dense = {"source": dense, "target": dense}
+    expected = model(dense)
+    np.testing.assert_array_equal(model(ragged), expected)
+    graph = tf.function(model, autograph=False)
+    np.testing.assert_allclose(graph(ragged), expected, rtol=1e-5, atol=1e-6)
 
 
 def test_a_training_step_is_traced_once():

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from keras_attn.models.prompts import as_rows
 from keras_attn.models.prompts import lengths_of
 
 
@@ -37,6 +38,31 @@ def test_lengths_may_be_given():
     np.testing.assert_array_equal(tokens, [[0, 5, 6]])
     np.testing.assert_array_equal(lengths, [2])
     assert tokens.dtype == lengths.dtype == tf.int32
+    given["tokens"] = tf.ragged.constant([[0, 5, 6], [7]])
+    given["lengths"] = np.array([2, 1])
+    tokens, lengths = lengths_of(given, None)
+    np.testing.assert_array_equal(tokens, [[0, 5, 6], [7, 0, 0]])
+    np.testing.assert_array_equal(lengths, [2, 1])
+
+
+@pytest.mark.parametrize("form", ["ragged", "dense"])
+def test_a_dictionary_is_its_tokens(form):
+    ids = tf.ragged.constant([[3], [5, 6]])
+    ids = ids.to_tensor(9) if form == "dense" else ids
+    tokens, lengths = lengths_of({"tokens": ids}, 9)
+    np.testing.assert_array_equal(tokens, [[3, 9], [5, 6]])
+    np.testing.assert_array_equal(lengths, [1, 2])
+
+
+def test_ragged_ids_become_rows_and_others_stay():
+    ragged, dense = tf.ragged.constant([[3], [5, 6]]), np.array([[1, 2]])
+    rows = as_rows({"tokens": ragged, "segments": ragged, "other": dense}, 9)
+    np.testing.assert_array_equal(rows["tokens"], [[3, 9], [5, 6]])
+    np.testing.assert_array_equal(rows["segments"], [[3, 0], [5, 6]])
+    assert rows["other"] is dense
+    assert as_rows(dense, None) is dense
+    with pytest.raises(ValueError, match="this model has pad_id=None"):
+        as_rows(ragged, None)
 
 
 @pytest.mark.parametrize("row", [[0, 3, 4], [3, 0, 4]], ids=["left", "between"])

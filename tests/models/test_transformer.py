@@ -3,6 +3,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from keras_attn.decoding import generate
 from keras_attn.models.transformer import Transformer
 from keras_attn.training import MaskedCrossentropy
 from tests.contract import check_model
@@ -75,6 +76,22 @@ def test_steps_equal_the_forward_pass(kind, batch, rng):
         np.testing.assert_allclose(logits, full, rtol=1e-5, atol=1e-5)
         np.testing.assert_array_equal(state["position"], [TARGET] * 3)
     assert {leaf.shape[0] for leaf in keras.tree.flatten(state)} == {3}
+
+
+@pytest.mark.parametrize("form", ["alone", "dictionary"])
+def test_ragged_sources_are_generated_from(form, batch, rng):
+    model = make(rng)
+    source = tf.ragged.constant([[1, 2], [4, 5, 6, 1], [2]])
+    dense = source.to_tensor(0)
+    if form == "dictionary":
+        source, dense = {"source": source}, {"source": dense}
+    settings = dict(max_length=4, start_id=1, end_id=0)
+    np.testing.assert_array_equal(
+        generate(model, source, **settings), generate(model, dense, **settings)
+    )
+    unpadded = make(rng, pad_id=None)
+    with pytest.raises(ValueError, match="this model has pad_id=None"):
+        unpadded.encode(source, 2)
 
 
 def test_steps_leave_the_memory_as_it_is(batch, rng):
