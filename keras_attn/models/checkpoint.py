@@ -6,6 +6,7 @@ import pathlib
 
 import numpy as np
 
+from keras_attn.base.paths import inside
 from keras_attn.extras import require
 
 _ONE_FILE = "model.safetensors"
@@ -162,12 +163,17 @@ class Checkpoint:
                 f"{_INDEX}. Older checkpoints (*.bin) are saved anew by "
                 "transformers' `save_pretrained`."
             )
-        for file in sorted(set(names.values())):
-            if not (self.folder / file).is_file():
+        paths = {
+            name: inside(self.folder, file, named_by=_INDEX)
+            for name, file in names.items()
+        }
+        for path in sorted(set(paths.values())):
+            if not path.is_file():
                 raise FileNotFoundError(
-                    f"{self.folder} lacks {file}, which {_INDEX} names."
+                    f"{self.folder} lacks {path.relative_to(self.folder)}, "
+                    f"which {_INDEX} names."
                 )
-        return {name: self.folder / file for name, file in names.items()}
+        return paths
 
     def _read_json(self, name):
         path = self.folder / name
@@ -188,8 +194,7 @@ def _open(path):
     try:
         with safetensors.safe_open(path, framework="np") as file:
             yield file
-    except Exception as error:
-        # safetensors has an error of its own, which is not public.
+    except safetensors.SafetensorError as error:
         raise ValueError(
             f"{path} cannot be read: {error}. The file is damaged or its "
             "download was not finished."

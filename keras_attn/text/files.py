@@ -7,6 +7,8 @@ import pathlib
 import tempfile
 from collections.abc import Iterable
 
+from keras_attn.base.paths import inside
+
 # Not tokenizer.json, which Hugging Face would take for its own.
 _SETTINGS = "settings.json"
 _KINDS: dict[str, type] = {}
@@ -63,11 +65,12 @@ def load(cls: type, folder: pathlib.Path):
             f"{kind}.load or Tokenizer.load."
         )
     for name, digest in digests.items():
-        if not (folder / name).is_file():
+        path = inside(folder, name, named_by=_SETTINGS)
+        if not path.is_file():
             raise FileNotFoundError(f"{folder} lacks {name}: save it again.")
-        if _digest(folder / name) != digest:
+        if _digest(path) != digest:
             raise ValueError(
-                f"{folder / name} is not the file that was saved: it was "
+                f"{path} is not the file that was saved: it was "
                 "changed, or its writing was interrupted. Save it again."
             )
     return _KINDS[kind](*_KINDS[kind].read_vocabulary(folder), **config)

@@ -1,9 +1,12 @@
 import json
+import pathlib
+import pickle
 
 import keras
 import ml_dtypes
 import numpy as np
 import pytest
+import safetensors
 from safetensors.numpy import save_file
 
 from keras_attn.models.checkpoint import Checkpoint
@@ -186,6 +189,76 @@ def test_a_truncated_file_is_named(folder, keep):
     path.rename(folder / "model.safetensors")
     with pytest.raises(ValueError, match=r"model.safetensors cannot be read"):
         read(folder)
+
+
+@pytest.mark.parametrize("error", [MemoryError, PermissionError, TypeError])
+def test_only_damage_is_called_damage(folder, error, monkeypatch):
+    def fail(*args, **kwargs):
+        raise error("something else")
+
+    checkpoint = read(folder)
+    monkeypatch.setattr(safetensors, "safe_open", fail)
+    with pytest.raises(error, match="something else"):
+        checkpoint.tensor("a.weight")
+
+
+def test_an_index_does_not_lead_out_of_the_folder(folder):
+    (folder / "inner").mkdir()
+    (folder / "config.json").rename(folder / "inner" / "config.json")
+    for name in ("../one.safetensors", str(folder / "one.safetensors")):
+        write_json(
+            folder / "inner",
+            "model.safetensors.index.json",
+            weight_map={"top.a.weight": name},
+        )
+        with pytest.raises(ValueError, match=r"index.json names .* leads out"):
+            read(folder / "inner")
+
+
+def test_files_may_be_links_as_in_a_cache_and_lie_deeper(folder):
+    (folder / "blobs").mkdir()
+    (folder / "one.safetensors").rename(folder / "blobs" / "0123")
+    snapshot = folder / "snapshot"
+    snapshot.mkdir()
+    (snapshot / "one.safetensors").symlink_to(folder / "blobs" / "0123")
+    (snapshot / "deep").mkdir()
+    (folder / "two.safetensors").rename(snapshot / "deep" / "two.safetensors")
+    (folder / "config.json").rename(snapshot / "config.json")
+    names = {
+        "top.a.weight": "one.safetensors",
+        "b.weight": "deep/two.safetensors",
+    }
+    write_json(snapshot, "model.safetensors.index.json", weight_map=names)
+    checkpoint = read(snapshot)
+    np.testing.assert_array_equal(checkpoint.tensor("a.weight"), A)
+    np.testing.assert_array_equal(checkpoint.tensor("b.weight"), B)
+
+
+@pytest.mark.parametrize(
+    "file",
+    ["pytorch_model.bin", "model.pt", "tf_model.h5", "flax_model.msgpack"],
+)
+def test_pickled_weights_are_never_opened(folder, file, tmp_path):
+    """Whatever else a folder holds, only safetensors are read."""
+    for path in folder.glob("*.safetensors*"):
+        path.unlink()
+    trap = tmp_path / "sprung"
+
+    class Trap:
+        def __reduce__(self):
+            return pathlib.Path.touch, (trap,)
+
+    (folder / file).write_bytes(pickle.dumps(Trap()))
+    with pytest.raises(FileNotFoundError, match="holds no weights: neither"):
+        read(folder)
+    # Nor if an index names it.
+    names = {"top.a.weight": file}
+    write_json(folder, "model.safetensors.index.json", weight_map=names)
+    with pytest.raises(ValueError, match=f"{file} cannot be read"):
+        read(folder).tensor("a.weight")
+    assert not trap.exists()
+    pickle.loads((folder / file).read_bytes())
+    assert trap.exists()
 
 
 def test_a_tensor_that_its_shard_does_not_hold_is_an_error(folder):

@@ -79,6 +79,24 @@ def test_each_block_has_modifiers_of_its_own_before_and_after_saving(
         model = loaded
 
 
+@pytest.mark.filterwarnings("ignore:The object being serialized includes a")
+@pytest.mark.parametrize("kind", ["lambda", "layer"])
+def test_code_in_a_file_is_not_run(kind, tmp_path):
+    ran = []
+    activation = lambda x: ran.append(1) or x  # noqa: E731
+    if kind == "layer":
+        activation = keras.layers.Lambda(activation)
+    model = GPT(7, **{**SIZES, "num_layers": 1}, activation=activation)
+    model.save(tmp_path / "model.keras")
+    config = model.get_config()
+    ran.clear()
+    with pytest.raises(ValueError, match="arbitrary code"):
+        keras.saving.load_model(tmp_path / "model.keras")
+    with pytest.raises(ValueError, match="arbitrary code"):
+        GPT.from_config(config)
+    assert not ran
+
+
 @pytest.mark.parametrize("name", MODELS)
 def test_a_policy_reaches_every_layer_and_is_saved(name):
     cls, arguments = MODELS[name]

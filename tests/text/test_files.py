@@ -36,6 +36,17 @@ def test_a_file_that_changed_is_refused(folder):
         Tokenizer.load(folder)
 
 
+def test_settings_do_not_lead_out_of_the_folder(folder):
+    path = folder / "settings.json"
+    settings = json.loads(path.read_text())
+    (folder.parent / "other.txt").write_text("a")
+    for name in ("../other.txt", str(folder.parent / "other.txt")):
+        settings["sha256"] = {name: "0"}
+        path.write_text(json.dumps(settings))
+        with pytest.raises(ValueError, match=r"settings.json names .* out of"):
+            Tokenizer.load(folder)
+
+
 def test_a_save_that_fails_leaves_the_old_one_whole(folder, monkeypatch):
     def full_disk(self, folder):
         (folder / "vocabulary.txt").write_text("half")

@@ -58,6 +58,18 @@ def test_casing_and_accents_come_from_the_settings(bert, settings, ids):
     assert Tokenizer.from_huggingface(bert)(["Un é"]).to_list() == [ids]
 
 
+def test_settings_do_not_lead_to_other_files(bert, tmp_path_factory):
+    other = tmp_path_factory.mktemp("other")
+    write(other, vocab_txt="stranger\n", code_py="raise SystemExit")
+    named = {
+        "vocab_file": str(other / "vocab.txt"),
+        "tokenizer_file": "../other/vocab.txt",
+        "auto_map": {"AutoTokenizer": [str(other / "code.py"), None]},
+    }
+    write(bert, tokenizer_config_json=named, special_tokens_map_json=named)
+    assert Tokenizer.from_huggingface(bert).vocabulary == PIECES
+
+
 def test_special_tokens_come_from_the_settings(bert):
     write(
         bert,
