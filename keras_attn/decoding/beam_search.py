@@ -25,6 +25,7 @@ def beam(
     length_penalty: float = 0.0,
     num_results: int = 1,
     forbidden_ids: Sequence[int] = (),
+    forced_end_id: int | None = None,
     return_state: bool = False,
 ):
     """Write the sequences that score best, going forward with `width` at once.
@@ -37,9 +38,10 @@ def beam(
     the lower id. The loop stops when no row's results can change any more.
 
     Args:
-        step, state, batch_size, max_length, start_id, end_id, forbidden_ids:
-            As in `greedy`. The state has `batch_size` rows; `step` is given
-            `batch_size` · `width`, the beams of a row one after the other.
+        step, state, batch_size, max_length, start_id, end_id, forbidden_ids,
+            forced_end_id: As in `greedy`; log p of what is forced is 0. The
+            state has `batch_size` rows; `step` is given `batch_size` · `width`,
+            the beams of a row one after the other.
         width: Number of beams for each row.
         length_penalty: 0 ranks by probability; more favours longer answers.
         num_results: How many of the best to return for each row.
@@ -63,7 +65,14 @@ def beam(
     penalties = _penalties(length_penalty, max_length)
 
     layout = StateLayout(state, batch_size)
-    take = stepper(step, layout, end_id=end_id, forbidden_ids=forbidden_ids)
+    take = stepper(
+        step,
+        layout,
+        max_length=max_length,
+        end_id=end_id,
+        forbidden_ids=forbidden_ids,
+        forced_end_id=forced_end_id,
+    )
     columns = tf.range(max_length)
 
     def unfinished(index, tokens, token, finished, scores, sums, rows, leaves):

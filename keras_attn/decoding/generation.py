@@ -51,7 +51,8 @@ def generate(
         start_id: First token that is fed, a number or (batch,); not for a
             model with prompts.
         end_id: Ends a row and fills the rest of it.
-        **settings: Passed to the search, such as `top_p` or `width`.
+        **settings: Passed to the search, such as `top_p` or `width`. A model
+            may have a `forced_end_id`, which is the default.
 
     Returns:
         What the search returns: (batch, max_length) tokens, or those of `beam`.
@@ -61,6 +62,7 @@ def generate(
     """
     _check(model, search, start_id)
     settings |= {"max_length": max_length, "end_id": end_id}
+    settings.setdefault("forced_end_id", getattr(model, "forced_end_id", None))
     if start_id is not None:
         settings["start_id"] = start_id
     if not tf.executing_eagerly():

@@ -17,6 +17,7 @@ def greedy(
     start_id,
     end_id: int,
     forbidden_ids: Sequence[int] = (),
+    forced_end_id: int | None = None,
     return_state: bool = False,
 ):
     """Write a sequence by taking the likeliest token at each step.
@@ -36,6 +37,7 @@ def greedy(
         start_id: First token that is fed: a number, or (batch,).
         end_id: Ends a row and fills the rest of it; if -1, no row ends.
         forbidden_ids: Ids that never come.
+        forced_end_id: Comes last in a row that has not ended before.
         return_state: Whether to return the state as well, each row's as it
             was at its end. This costs a pass over it in each step.
 
@@ -58,5 +60,6 @@ def greedy(
         start_id=start_id,
         end_id=end_id,
         forbidden_ids=forbidden_ids,
+        forced_end_id=forced_end_id,
         return_state=return_state,
     )

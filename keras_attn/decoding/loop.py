@@ -17,6 +17,7 @@ def decode(
     start_id,
     end_id: int,
     forbidden_ids=(),
+    forced_end_id: int | None = None,
     return_state: bool = False,
 ):
     """Choose token after token until every row has ended.
@@ -27,7 +28,7 @@ def decode(
             (batch, max_length), holds those chosen before `index` and the
             first one, from `start_id`, in all later places.
         state, batch_size, max_length, start_id, end_id, forbidden_ids,
-            return_state: As in `keras_attn.decoding.greedy`.
+            forced_end_id, return_state: As in `keras_attn.decoding.greedy`.
 
     Returns:
         (batch, max_length) int32, then the state if asked for.
@@ -36,7 +37,14 @@ def decode(
     max_length = arguments.whole_number(max_length, "max_length", at_least=1)
     end_id = arguments.whole_number(end_id, "end_id")
     layout = StateLayout(state, batch_size)
-    take = stepper(step, layout, end_id=end_id, forbidden_ids=forbidden_ids)
+    take = stepper(
+        step,
+        layout,
+        max_length=max_length,
+        end_id=end_id,
+        forbidden_ids=forbidden_ids,
+        forced_end_id=forced_end_id,
+    )
     columns = tf.range(max_length)
 
     def unfinished(index, tokens, token, finished, leaves):

@@ -29,6 +29,7 @@ def sample(
     seed=None,
     prompt=None,
     forbidden_ids: Sequence[int] = (),
+    forced_end_id: int | None = None,
     return_state: bool = False,
 ):
     """Write a sequence by drawing each token from what the model predicts.
@@ -45,7 +46,7 @@ def sample(
 
     Args:
         step, state, batch_size, max_length, start_id, end_id, forbidden_ids,
-            return_state: As in `greedy`.
+            forced_end_id, return_state: As in `greedy`.
         temperature: Divides the logits; 0 takes the likeliest token.
         top_k: Draw from so many of the likeliest tokens; 0 means all.
         top_p: Draw from the fewest likeliest tokens that together are at
@@ -112,5 +113,6 @@ def sample(
         start_id=first,
         end_id=end_id,
         forbidden_ids=forbidden_ids,
+        forced_end_id=forced_end_id,
         return_state=return_state,
     )

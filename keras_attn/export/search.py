@@ -39,7 +39,8 @@ class Search:
         end_id: Ends an answer.
         options: Further arguments of the search, such as `width`. Sampling
             has the seed 0 if none is given, and the same for each row, so
-            that a text has one answer, whatever its batch.
+            that a text has one answer, whatever its batch. The model's own
+            `forced_end_id` is the default.
     """
 
     def __init__(
@@ -54,7 +55,9 @@ class Search:
         self.name = name
         self.max_length = max_length
         self.end_id = end_id
-        self.options = dict(options or {})
+        forced = getattr(model, "forced_end_id", None)
+        default = {} if forced is None else {"forced_end_id": forced}
+        self.options = default | dict(options or {})
         _check(name, self.options)
         # One function in the file, however many signatures step through it.
         self._step = tf.function(model.step, autograph=False)
@@ -79,7 +82,8 @@ class Search:
             # Not one seed for all, which would tell rows by their places.
             seed = options.get("seed") or 0
             options["seed"] = tf.fill([tf.shape(limits)[0]], seed)
-        if self.name == "beam" and "forbidden_ids" not in options:
+        changed = options.keys() & {"forbidden_ids", "forced_end_id"}
+        if self.name == "beam" and not changed:
             return self._beam(options, state, start_id, limits, keep_state)
         return self._run(self.name, options, state, start_id, limits)
 
@@ -181,6 +185,10 @@ class Search:
         if "answers" in memory:
             given = tf.gather(memory["answers"], index, axis=1)
             forced, is_forced = tf.where(is_forced, self.end_id, given), True
+        elif "forced_end_id" in self.options:
+            last = index == memory["limits"] - 1
+            forced = tf.where(last, self.options["forced_end_id"], self.end_id)
+            is_forced |= last
         only = tf.one_hot(
             forced,
             logits.shape[-1],

@@ -11,10 +11,14 @@ from keras_attn.extras import require
 
 _ONE_FILE = "model.safetensors"
 _INDEX = "model.safetensors.index.json"
+_GENERATION = "generation_config.json"
 
 
 class Checkpoint:
     """Reads `config.json` and `*.safetensors`, one tensor at a time.
+
+    What `generation_config.json` holds, if there is one, is
+    `generation_config`, and otherwise that is None.
 
     What is read is planned first and assigned at the end by `finish`, so that
     a checkpoint that does not fit changes nothing.
@@ -32,6 +36,9 @@ class Checkpoint:
             raise FileNotFoundError(f"There is no folder {self.folder}.")
         self.prefix = prefix
         self.config = self._read_json("config.json")
+        self.generation_config = None
+        if (self.folder / _GENERATION).is_file():
+            self.generation_config = self._read_json(_GENERATION)
         self._files = self._find_tensors()
         self._planned = []
 

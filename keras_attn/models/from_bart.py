@@ -14,6 +14,9 @@ _ACTIVATIONS = {
 # BART's tables of positions begin with two rows that no position uses.
 _UNUSED_POSITIONS = 2
 
+# What BART's settings mean if they do not name the token.
+_DEFAULT_END_ID = 2
+
 
 def read(cls: type, folder):
     """Make a `Transformer` with the weights of a folder.
@@ -48,6 +51,7 @@ def read(cls: type, folder):
         scale_embedding=checkpoint.setting("scale_embedding", False),
         embedding_norm=True,
         pad_id=checkpoint.config.get("pad_token_id", 1),
+        forced_end_id=_forced_end_id(checkpoint),
     )
     checkpoint.table(model.target_embedding.embeddings, "shared.weight")
     for stack, name in ((model.encoder, "encoder"), (model.decoder, "decoder")):
@@ -97,6 +101,22 @@ def _plan_attention(checkpoint, attention, name):
         (attention.output_dense, "out_proj"),
     ):
         checkpoint.dense(layer, f"{name}.{part}")
+
+
+def _forced_end_id(checkpoint):
+    """As Hugging Face finds it: in a file of its own, where there is one."""
+    field = "forced_eos_token_id"
+    settings = checkpoint.generation_config
+    if settings is None:
+        settings = {field: _DEFAULT_END_ID, **checkpoint.config}
+    found = settings.get(field)
+    found = found[0] if isinstance(found, list) and len(found) == 1 else found
+    if found is None or isinstance(found, int):
+        return found
+    raise ValueError(
+        f"{checkpoint.folder} has {field}={found!r}; only a number is "
+        "supported."
+    )
 
 
 def _expect_same(checkpoint, one, other):

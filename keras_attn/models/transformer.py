@@ -39,6 +39,8 @@ class Transformer(PresetModel):
         scale_embedding: Whether E is multiplied by √units on the way in.
         embedding_norm: Whether each stack begins with a norm, as in BART.
         pad_id: The id that is padding; None if none is.
+        forced_end_id: What `generate` puts last where a text is cut off, as
+            BART does; None for nothing.
 
     Call arguments:
         inputs: `{"source": (batch, source), "target": (batch, target)}` ids,
@@ -77,6 +79,7 @@ class Transformer(PresetModel):
         scale_embedding: bool = True,
         embedding_norm: bool = False,
         pad_id: int | None = 0,
+        forced_end_id: int | None = None,
         dtype=None,
         **kwargs,
     ):
@@ -104,6 +107,7 @@ class Transformer(PresetModel):
             scale_embedding=scale_embedding,
             embedding_norm=embedding_norm,
             pad_id=pad_id,
+            forced_end_id=forced_end_id,
             **block,
         )
         source_embedding, target_embedding = _make_embeddings(
@@ -152,6 +156,7 @@ class Transformer(PresetModel):
         self.target_embedding = target_embedding
         self.encoder = encoder
         self.decoder = decoder
+        self.forced_end_id = forced_end_id
 
     @classmethod
     def from_huggingface(cls, folder) -> "Transformer":

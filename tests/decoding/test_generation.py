@@ -232,6 +232,31 @@ def test_inside_a_function_it_is_part_of_it(rng, jit_compile):
     np.testing.assert_array_equal(run(source), expected)
 
 
+@pytest.mark.parametrize("name", OPTIONS)
+def test_a_text_that_is_cut_off_has_its_forced_end(rng, name):
+    model = Translator()
+    settings = dict(max_length=LENGTH, start_id=1, search=name, **OPTIONS[name])
+    source = ids(rng, 9, 4)
+
+    def texts(end_id, **more):
+        tokens = generate(model, source, end_id=end_id, **settings, **more)
+        tokens = tokens[0] if name == "beam" else tokens
+        return tokens.numpy().reshape(-1, LENGTH)
+
+    plain, forced = texts(-1), texts(-1, forced_end_id=6)
+    assert np.any(plain[:, -1] != 6)
+    assert np.all(forced[:, -1] == 6)
+    if name != "beam":  # where another beam may win
+        np.testing.assert_array_equal(forced[:, :-1], plain[:, :-1])
+    # A row that has ended before stays as it is.
+    model.forced_end_id = 6
+    by_default = texts(int(plain[0, 1]))
+    ended = np.any(by_default[:, :-1] == plain[0, 1], axis=1)
+    assert np.any(ended)
+    assert np.all(by_default[ended, -1] == plain[0, 1])
+    assert np.all(by_default[~ended, -1] == 6)
+
+
 def test_images_keep_their_size():
     class Captioner(Translator):
         def encode(self, inputs, max_length):

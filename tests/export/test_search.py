@@ -129,6 +129,26 @@ def test_a_row_ends_at_its_limit_and_that_end_is_not_counted(table, name):
     assert found["lengths"].tolist() == limits.tolist()
 
 
+@pytest.mark.parametrize("name", ["greedy", "beam", "sample"])
+def test_a_forced_end_comes_last_within_the_limit(table, name, monkeypatch):
+    endless = table.copy()
+    endless[:, :, :, markov.END] = -9.0
+    limits = np.array([0, 2, LENGTH - 1, LENGTH])
+    monkeypatch.setattr(Writer, "forced_end_id", markov.END, raising=False)
+    found = run(search(name).find, endless, limits=limits)
+    for row, limit in enumerate(limits):
+        tokens = found["tokens"][row]
+        last = max(limit - 1, 0)
+        assert (tokens[last:] == markov.END).all()
+        assert (tokens[:last] != markov.END).all()
+        np.testing.assert_allclose(
+            found["log_probability"][row],
+            log_probability(endless[row], list(tokens[:limit])),
+            rtol=1e-5,
+        )
+    assert found["lengths"].tolist() == limits.tolist()
+
+
 @pytest.mark.parametrize("name", ["greedy", "beam"])
 def test_the_state_that_comes_back_is_the_models_own(table, name):
     find = functools.partial(search(name).find, keep_state=True)

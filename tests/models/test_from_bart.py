@@ -1,3 +1,5 @@
+import json
+
 import numpy as np
 import pytest
 
@@ -92,6 +94,71 @@ def test_greedy_texts_equal_hugging_face(rng, tmp_path):
         end_id=-1,
     )
     np.testing.assert_array_equal(texts, expected[:, 1:])
+
+
+@pytest.mark.peers
+@pytest.mark.parametrize("search", ["greedy", "beam"])
+def test_cut_off_texts_end_as_hugging_face_ends_them(search, rng, tmp_path):
+    import torch
+
+    config = config_of(forced_eos_token_id=2)
+    peer = peers.make("BartForConditionalGeneration", config, tmp_path)
+    source, mask = padded(rng, 1, (3, 7))
+    width = {"greedy": 1, "beam": 3}[search]
+    expected = peer.generate(
+        torch.tensor(source),
+        attention_mask=torch.tensor(mask.astype("int64")),
+        max_new_tokens=5,
+        num_beams=width,
+        length_penalty=0.0,
+        early_stopping="never" if width > 1 else False,
+        do_sample=False,
+    ).numpy()[:, 1:]
+    texts = generate(
+        Transformer.from_huggingface(tmp_path),
+        source,
+        search=search,
+        max_length=5,
+        start_id=2,
+        end_id=2,
+        **{"width": width} if width > 1 else {},
+    )
+    texts = texts[0][:, 0] if width > 1 else texts
+    # Hugging Face fills up with padding, we with ends.
+    expected = np.where(expected == 1, 2, expected)
+    np.testing.assert_array_equal(texts, expected)
+    assert np.all(texts[:, -1] == 2)
+    assert np.any(texts[:, -2] != 2)
+
+
+@pytest.mark.parametrize(
+    ("config", "generation", "expected"),
+    [
+        ({}, None, 2),
+        ({"forced_eos_token_id": 5}, None, 5),
+        ({"forced_eos_token_id": 5}, {}, None),
+        ({"forced_eos_token_id": 5}, {"forced_eos_token_id": 7}, 7),
+        ({}, {"forced_eos_token_id": [7]}, 7),
+    ],
+    ids=["default", "config", "file_without", "file", "list"],
+)
+def test_the_forced_end_is_the_one_that_hugging_face_takes(
+    config, generation, expected, tmp_path
+):
+    folders.write(tmp_path, folders.bart, settings=config)
+    if generation is not None:
+        path = tmp_path / "generation_config.json"
+        path.write_text(json.dumps(generation))
+    model = Transformer.from_huggingface(tmp_path)
+    assert model.forced_end_id == expected
+    assert model.get_config()["forced_end_id"] == expected
+
+
+def test_two_forced_ends_are_refused(tmp_path):
+    settings = {"forced_eos_token_id": [2, 3]}
+    folders.write(tmp_path, folders.bart, settings=settings)
+    with pytest.raises(ValueError, match=r"forced_eos_token_id=\[2, 3\]"):
+        Transformer.from_huggingface(tmp_path)
 
 
 def test_tables_of_positions_lose_their_unused_rows(tmp_path):
