@@ -38,11 +38,15 @@ class Sound(Layer):
         self.key_dense.build(value_shape)
 
     def call(self, query, value, *, value_mask=None, training=None):
+        value = self.clear(value, value_mask)
         scores = ops.einsum(
             "bqu,bku->bqk", self.query_dense(query), self.key_dense(value)
         )
         weights = masked_softmax(scores, self.visible(value_mask))
         return self.finish(ops.matmul(weights, value) * self.gain)
+
+    def clear(self, value, value_mask):
+        return masks.zero_padding(value, value_mask, "value_mask")
 
     def visible(self, value_mask):
         return masks.key_mask(value_mask)
@@ -84,7 +88,8 @@ def test_a_layer_with_one_input_passes(rng, tmp_path):
             super().build(inputs_shape, inputs_shape)
 
         def call(self, inputs, *, mask=None, training=None):
-            return super().call(inputs, inputs, value_mask=mask)
+            x = self.clear(inputs, mask)
+            return super().call(x, x, value_mask=mask)
 
     check_layer(
         Alone,
@@ -209,6 +214,9 @@ class NeedsTwoPositions(Sound):
 
 @register
 class LeaksPadding(Sound):
+    def clear(self, value, value_mask):
+        return value
+
     def visible(self, value_mask):
         return None
 
@@ -250,6 +258,26 @@ class DropsTheQuerysMask(Sound):
 class CarriesTheWrongMask(Sound):
     def compute_mask(self, query, query_mask):
         return None if query_mask is None else ops.logical_not(query_mask)
+
+
+@register
+class LetsNaNThrough(Sound):
+    def clear(self, value, value_mask):
+        return value
+
+
+@register
+class LetsNaNIntoAGradient(Sound):
+    def clear(self, value, value_mask):
+        clean = super().clear(value, value_mask)
+        # The output sees no padding, the bias of the key does.
+        spoiled = ops.sum(self.key_dense(value) * 0.0, axis=(1, 2))
+        return (
+            clean
+            + ops.where(ops.isnan(spoiled), ops.zeros_like(spoiled), spoiled)[
+                :, None, None
+            ]
+        )
 
 
 @register
@@ -305,7 +333,7 @@ class ForgetsThatItIsQuantized(Sound):
 @register
 class IgnoresLowRank(Sound):
     def finish(self, output):
-        return output + self.key_dense.lora_enabled
+        return output + 1 if self.key_dense.lora_enabled else output
 
 
 @pytest.mark.parametrize(
@@ -333,6 +361,8 @@ class IgnoresLowRank(Sound):
         (WipesKerasMasks, "removed the Keras mask of 'value'"),
         (DropsTheQuerysMask, "lost the query's mask"),
         (CarriesTheWrongMask, "Arrays are not equal"),
+        (LetsNaNThrough, "differs when padding holds NaN"),
+        (LetsNaNIntoAGradient, "NaN in padding reaches the gradient"),
         (KeepsAStateThatIsNotSaved, "differs after saving and loading"),
         (HidesALayerFromCheckpoints, "not restored by tf.train.Checkpoint"),
         (HasASeedThatIsNotSaved, "not restored by the .keras file"),

@@ -38,6 +38,8 @@ class TokenEmbedding(Layer):
         Press and Wolf 2017. https://arxiv.org/abs/1608.05859
     """
 
+    symbolic_dtype = "int32"
+
     def __init__(
         self,
         vocabulary_size: int,

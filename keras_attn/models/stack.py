@@ -9,6 +9,7 @@ from keras_attn.blocks.unshared import unshared
 from keras_attn.embeddings.learned_position import LearnedPosition
 from keras_attn.embeddings.sine_position import SinePosition
 from keras_attn.ops import checks
+from keras_attn.ops import masks
 
 POSITIONS = ("learned", "sine", None)
 
@@ -111,10 +112,9 @@ class Stack(Layer):
     ):
         # Keras fills in `mask` if a layer is called with one tensor only, and
         # `inputs_mask` if there are more.
-        options = {
-            "mask": inputs_mask if mask is None else mask,
-            "training": training,
-        }
+        mask = inputs_mask if mask is None else mask
+        inputs = masks.zero_padding(inputs, mask, "mask")
+        options = {"mask": mask, "training": training}
         if memory is not None:
             options |= {"memory": memory, "memory_mask": memory_mask}
         x = self.drop(self._begin(inputs, added=added), training=training)

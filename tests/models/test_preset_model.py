@@ -207,3 +207,26 @@ def test_weights_frozen_after_compiling_stay_frozen():
     model.train_on_batch(tokens, np.ones((1, 3, 7)))
     for old, new in zip(before, frozen.get_weights(), strict=True):
         np.testing.assert_array_equal(new, old)
+
+
+def test_a_quantised_model_is_loaded_as_it_was(tmp_path):
+    model = GPT(7, **{**SIZES, "num_layers": 1})
+    tokens = np.array([[1, 2, 3]])
+    before = model(tokens)
+    with pytest.warns(UserWarning, match="does not have a `quantize`"):
+        model.quantize("int8")  # of layers that Keras does not quantise
+    after = model(tokens)
+    assert 0 < np.abs(after - before).max() < 0.1
+    model.save(tmp_path / "int8.keras")
+    loaded = keras.saving.load_model(tmp_path / "int8.keras")
+    # A tuple of Keras' own has become a list.
+    configs = (json.dumps(each.get_config()) for each in (loaded, model))
+    assert len(set(configs)) == 1
+    np.testing.assert_array_equal(loaded(tokens), after)
+
+
+def test_a_quantised_model_gets_no_other_head():
+    model = BERT(7, **{**SIZES, "num_layers": 1}, head="regression")
+    model.get_layer("regression").quantize("int8")
+    with pytest.raises(ValueError, match="Call `with_head` first"):
+        model.with_head("masked_lm")

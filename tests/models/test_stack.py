@@ -31,7 +31,7 @@ def test_contract(tmp_path):
     check_layer(
         Stack,
         {
-            "blocks": [EncoderBlock(2, 5), EncoderBlock(2, 6)],
+            "blocks": [EncoderBlock(2, 5)],
             "position": "learned",
             "max_length": 9,
             "first_norm": True,
