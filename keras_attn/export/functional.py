@@ -22,7 +22,9 @@ class FunctionalPrediction(Task):
     Half precision is taken and given as float32, which every client has, and
     strings are given as UTF-8 unless their output is named `*_bytes`. Where
     an embedding takes an input directly, answers have `valid`, (batch,)
-    booleans: a row with an id that is not there is False, and empty.
+    booleans: a row with an id that is not there is False, and empty. A layer
+    that looks up words without a place for unknown ones (num_oov_indices=0)
+    fails the whole batch of an unknown word, as it does in Keras.
 
     Args:
         model: A functional `keras.Model`, or a `Sequential` with an `Input`.

@@ -8,6 +8,7 @@ from keras_attn.attention.multi_head import MultiHeadAttention
 from keras_attn.export.exporting import export_model
 from keras_attn.export.loaded import LoadedModel
 from tests.export import image_files
+from tests.export import served
 from tests.export import texts
 
 
@@ -68,6 +69,7 @@ KINDS = {
 def test_the_exported_model_is_verified_and_answers(verb, tmp_path):
     make_model, settings, request = KINDS[verb]
     folder = export_model(make_model(), tmp_path, **settings)
+    assert not served.other_ops(folder)
     loaded = LoadedModel(folder)
     main = loaded.run("serving_default", request)
     named = loaded.run(verb.removesuffix("_images"), request)

@@ -3,6 +3,7 @@ import pytest
 
 from keras_attn.export.generative_task import GenerativeTask
 from keras_attn.export.text_generation import TextGeneration
+from tests.export import served
 from tests.export import writers
 
 
@@ -55,6 +56,10 @@ def test_twins_with_options_say_the_same(twins):
     found = twins.ask("generate_with_options_xla", **request)
     assert found["text"].tolist() == wanted["text"].tolist()
     assert found["valid"].tolist() == [True, True, False]
+
+
+def test_the_ops_of_twins_are_core_ones_too(twins):
+    assert not served.other_ops(twins.folder)
 
 
 def test_only_twins_are_compiled(twins):

@@ -127,6 +127,7 @@ def answers(tmp_path_factory):
     hashing = keras.layers.Hashing(5, salt=3)
     outputs["hashed"] = hashing(inputs["name"])
     path = export_model(keras.Model(inputs, outputs), folder / "model")
+    assert not served.other_ops(path)
     (folder / "words.txt").unlink()
     (found,) = served.ask(path, [("predict", REQUEST)])
     expected = {name: answer for name, (_, _, answer) in wanted.items()}
