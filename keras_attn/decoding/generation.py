@@ -118,7 +118,9 @@ def _check(model, search, start_id):
         if not hasattr(model, method):
             raise ValueError(
                 "To generate, a model needs the methods `encode` and `step`. "
-                f"{type(model).__name__} has no `{method}`."
+                f"{type(model).__name__} has no `{method}`. (A clone made by "
+                "`keras.models.clone_model` has neither: make it with "
+                "`type(model).from_config(model.get_config())`.)"
             )
     if hasattr(model, "prompt") and start_id is not None:
         raise ValueError(
