@@ -11,6 +11,8 @@ import tempfile
 
 import tensorflow as tf
 
+from keras_attn.training import stablehlo
+
 # What must be importable to compile for each target.
 _TPU = ("jax", "libtpu")
 _GPU = ("jax", "jax_plugins.xla_cuda12", "nvidia.cuda_nvcc")
@@ -42,7 +44,11 @@ class AcceleratorCheck:
 
 
 def accelerator_check(
-    step, *specs, target: str = "v5e:2x2", timeout: float = 3600.0
+    step,
+    *specs,
+    donate=(),
+    target: str = "v5e:2x2",
+    timeout: float = 3600.0,
 ) -> AcceleratorCheck:
     """Compile a step with the real compiler of a chip, without the chip.
 
@@ -53,41 +59,31 @@ def accelerator_check(
 
     Args:
         step: A function, or a `tf.function`, that XLA can compile. Variables
-            that it uses count as arguments.
-        specs: A `tf.TensorSpec` for each argument, or nests of them, every
-            dimension known.
+            that it uses count as arguments, and are updated in place.
+        specs: A `tf.TensorSpec` for each argument, or nests of them and of
+            None, every dimension known.
+        donate: Numbers of the arguments that may be overwritten by results
+            of the same shape, such as a cache.
         target: "v5e:2x2" (one chip of a TPU v5e host), "a100" or "h100".
         timeout: Seconds after which the compiler is stopped.
 
     Returns:
         An `AcceleratorCheck`.
     """
-    if target not in TARGETS:
-        raise ValueError(
-            f"`target` must be one of {sorted(TARGETS)}. Received: "
-            f"target={target!r}"
-        )
-    for spec in tf.nest.flatten(specs):
-        if not spec.shape.is_fully_defined():
-            raise ValueError(
-                "XLA compiles for known shapes only. Received: a spec of shape "
-                f"{tuple(spec.shape)}. Write every dimension as a number."
-            )
-    _require(target)
-
-    # TensorFlow lowers functions of tensors only, not of nests.
-    @tf.function(jit_compile=True)
-    def flat_step(*tensors):
-        return step(*tf.nest.pack_sequence_as(specs, tensors))
-
-    lower = flat_step.experimental_get_compiler_ir(*tf.nest.flatten(specs))
-    module = lower(stage="stablehlo")
+    require(target)
+    module = _lower(step, specs, donate)
     return AcceleratorCheck(
         target=target, **_compile_elsewhere(target, module, timeout)
     )
 
 
-def _require(target):
+def require(target: str):
+    """Refuse a target that is unknown, or whose compiler is not installed."""
+    if target not in TARGETS:
+        raise ValueError(
+            f"`target` must be one of {sorted(TARGETS)}. Received: "
+            f"target={target!r}"
+        )
     missing = [name for name in TARGETS[target] if not _importable(name)]
     if not missing:
         return
@@ -102,6 +98,41 @@ def _require(target):
         f"Compiling for {target!r} needs {', '.join(missing)}. Install with: "
         f"{advice}"
     )
+
+
+def _lower(step, specs, donate):
+    """StableHLO of the step, as text that jax can read."""
+    leaves = tf.nest.flatten(specs)
+    given = [leaf for leaf in leaves if leaf is not None]
+    for spec in given:
+        if not isinstance(spec, tf.TensorSpec):
+            raise ValueError(
+                "XLA compiles for dense tensors only. Received: "
+                f"{spec!r}. Give a `tf.TensorSpec` for each."
+            )
+        if not spec.shape.is_fully_defined():
+            raise ValueError(
+                "XLA compiles for known shapes only. Received: a spec of shape "
+                f"{tuple(spec.shape)}. Write every dimension as a number."
+            )
+
+    # TensorFlow lowers functions of tensors only, not of nests.
+    @tf.function(jit_compile=True)
+    def flat_step(*tensors):
+        rest = iter(tensors)
+        packed = [None if leaf is None else next(rest) for leaf in leaves]
+        return step(*tf.nest.pack_sequence_as(specs, packed))
+
+    lower = flat_step.experimental_get_compiler_ir(*given)
+    owners = [
+        number
+        for number, nest in enumerate(specs)
+        for leaf in tf.nest.flatten(nest)
+        if leaf is not None
+    ]
+    donated = [place for place, owner in enumerate(owners) if owner in donate]
+    module = stablehlo.with_donated(lower(stage="stablehlo"), donated)
+    return stablehlo.without_packed_booleans(stablehlo.without_copies(module))
 
 
 def _importable(name):

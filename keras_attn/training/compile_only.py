@@ -4,7 +4,6 @@ import argparse
 import json
 import os
 import pathlib
-import re
 import sysconfig
 import time
 
@@ -55,7 +54,7 @@ def compile_for(target: str, module: str) -> dict:
 
     Args:
         target: A key of `GPUS`, or a TPU topology such as "v5e:2x2".
-        module: StableHLO, as text.
+        module: StableHLO, as text that jax can read.
 
     Returns:
         The fields of `AcceleratorCheck` but the target.
@@ -80,7 +79,7 @@ def compile_for(target: str, module: str) -> dict:
         )
     device = topology.devices[0]
     with mlir.make_ir_context():
-        parsed = ir.Module.parse(without_copies(module))
+        parsed = ir.Module.parse(module)
     started = time.monotonic()
     try:
         executable = device.client.compile(
@@ -115,27 +114,6 @@ def compile_for(target: str, module: str) -> dict:
         "argument_bytes": memory.argument_size_in_bytes,
         "compile_seconds": seconds,
     }
-
-
-def without_copies(module: str) -> str:
-    """Write `mhlo.copy`, which only TensorFlow knows, as a reshape to itself.
-
-    It stands in a module as `mhlo.copy %1 : tensor<2xf32>`, or in the generic
-    form `"mhlo.copy"(%1) : (tensor<2xf32>) -> tensor<2xf32>`, either with
-    attributes in braces.
-    """
-    value, attributes = r"(%[\w#]+)", r"(?: \{[^}]*\})?"
-    kind = r"(tensor<[^>]*>)"
-    module = re.sub(
-        rf'"mhlo\.copy"\({value}\){attributes} : \({kind}\) -> {kind}',
-        r"stablehlo.reshape \1 : (\2) -> \3",
-        module,
-    )
-    return re.sub(
-        rf"mhlo\.copy {value}{attributes} : {kind}",
-        r"stablehlo.reshape \1 : (\2) -> \2",
-        module,
-    )
 
 
 def gpu_description(gpu: dict) -> str:

@@ -81,14 +81,50 @@ def test_nests_and_variables_count_as_arguments(target):
     assert check.total_bytes == 4 * matrix + check.temporary_bytes
 
 
+@pytest.mark.accelerator
+def test_constant_booleans_are_read(rng):
+    mask = rng.integers(2, size=(15, 17)).astype("bool")
+    spec = tf.TensorSpec((15, 17))
+    check = accelerator_check(
+        lambda x: tf.where(mask, x, 0.0), spec, target="a100"
+    )
+    assert check.fits, check.reason
+    assert check.argument_bytes == 4 * mask.size
+
+
+@pytest.mark.accelerator
+@pytest.mark.parametrize("target", ["v5e:2x2", "a100"])
+def test_what_is_donated_is_overwritten(target):
+    cache, new = tf.TensorSpec((8, 1024, 128)), tf.TensorSpec((8, 1, 128))
+
+    def total_bytes(**options):
+        return accelerator_check(
+            lambda new, kept: kept["cache"] + new,
+            new,
+            {"cache": cache, "nothing": None},
+            target=target,
+            **options,
+        ).total_bytes
+
+    saved = total_bytes() - total_bytes(donate=[1])
+    assert saved == 4 * cache.shape.num_elements()
+
+
 def test_an_unknown_target_is_refused():
     with pytest.raises(ValueError, match=r"\['a100', 'h100', 'v5e:2x2'\]"):
         accelerator_check(tf.identity, tf.TensorSpec((2,)), target="b200")
 
 
-def test_an_unknown_dimension_is_refused():
+def test_an_unknown_dimension_is_refused(monkeypatch):
+    monkeypatch.setattr(accelerator, "_importable", lambda name: True)
     with pytest.raises(ValueError, match=r"shape \(2, None\)"):
         accelerator_check(tf.identity, tf.TensorSpec((2, None)))
+
+
+def test_a_ragged_spec_is_refused(monkeypatch):
+    monkeypatch.setattr(accelerator, "_importable", lambda name: True)
+    with pytest.raises(ValueError, match=r"dense tensors only.*RaggedTensorSp"):
+        accelerator_check(tf.identity, tf.RaggedTensorSpec((2, None)))
 
 
 @pytest.mark.parametrize(
