@@ -72,6 +72,7 @@ NO_EQUATION = {
     "modifiers.get": "it finds a modifier by name",
     "plot.alignment": "it draws weights that another function made",
     "training.accelerator_check": "it asks a compiler",
+    "training.accelerator_check_model": "it asks a compiler",
 }
 NO_REFERENCE = {
     "modifiers.Modifier": "each of its subclasses has its own",
@@ -79,11 +80,13 @@ NO_REFERENCE = {
     "text.Tokenizer": "each of its subclasses has its own",
     "text.learn_vocabulary": "each kind's tokenizer has its own",
     "training.accelerator_check": "it asks a compiler",
+    "training.accelerator_check_model": "it asks a compiler",
 }
 NO_SHAPES = {
     "modifiers.get": "it takes no tensor",
     "text.learn_vocabulary": "it takes texts",
     "training.accelerator_check": "it takes any tensors",
+    "training.accelerator_check_model": "it takes any tensors",
     "training.WarmupCosine": "it takes no tensor but the step",
 }
 

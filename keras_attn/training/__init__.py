@@ -1,14 +1,16 @@
 """What a training run needs, apart from models and data.
 
-MaskedCrossentropy    a loss that leaves padding out
-MaskedAccuracy        a metric that leaves padding out
-Perplexity            a metric of language models
-WarmupCosine          a schedule of the learning rate
-WarmupRsqrt           the schedule of the Transformer
-accelerator_check     whether a step compiles for a TPU or GPU, and fits
+MaskedCrossentropy         a loss that leaves padding out
+MaskedAccuracy             a metric that leaves padding out
+Perplexity                 a metric of language models
+WarmupCosine               a schedule of the learning rate
+WarmupRsqrt                the schedule of the Transformer
+accelerator_check          whether a step compiles for a TPU or GPU, and fits
+accelerator_check_model    the same of a model's training or decode step
 """
 
 from keras_attn.training.accelerator import accelerator_check
+from keras_attn.training.accelerator_model import accelerator_check_model
 from keras_attn.training.masked_accuracy import MaskedAccuracy
 from keras_attn.training.masked_crossentropy import MaskedCrossentropy
 from keras_attn.training.perplexity import Perplexity
@@ -22,4 +24,5 @@ __all__ = [
     "WarmupCosine",
     "WarmupRsqrt",
     "accelerator_check",
+    "accelerator_check_model",
 ]
