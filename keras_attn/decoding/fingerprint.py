@@ -43,14 +43,21 @@ def _parts(model) -> list:
     which was put into a list in the place of another.
     """
     parts, seen, waiting = [], set(), [model, vars(model)]
+    kinds = {}  # of thousands of values, which have few types
     while waiting:
         value = waiting.pop()
-        if isinstance(value, _PARTS):
+        kind = type(value)
+        if kind not in kinds:
+            kinds[kind] = [
+                isinstance(value, each) for each in (_PARTS, _LAYERS, _GROUPS)
+            ]
+        is_part, is_layer, is_group = kinds[kind]
+        if is_part:
             parts.append(value)
-        if not isinstance(value, _GROUPS) or id(value) in seen:
+        if not is_group or id(value) in seen:
             continue
         seen.add(id(value))
-        if isinstance(value, _LAYERS):
+        if is_layer:
             value = vars(value)
         waiting.extend(value.values() if isinstance(value, dict) else value)
     return parts
