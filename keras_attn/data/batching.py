@@ -7,7 +7,11 @@ import tensorflow as tf
 
 from keras_attn.data import lengths as sizes
 from keras_attn.data import padding
+from keras_attn.data import remainders
 from keras_attn.data.caching import keep
+
+# Texts are counted in a few seconds up to here.
+COUNTED_AT_ONCE = 500_000
 
 
 def batches(
@@ -48,12 +52,17 @@ def batches(
         shard: (index, count) of this worker, which gets every count-th
             example. Shard the source instead, before its texts are tokenized,
             where that takes long. Workers may differ by a batch.
-        drop_remainder: Whether rows that fill no batch are left out. If not,
+        drop_remainder: Whether rows that fill no batch are left out; standard
+            error says how many, at once if they are counted, else after each
+            pass, and a length that fills no batch at all is an error. If not,
             the number of rows is not static.
 
     Returns:
         The examples' structure, (batch, length, ...). With several lengths
-        the second axis is None; `bucket_specs` tells the shapes.
+        the second axis is None; `bucket_specs` tells the shapes. Its
+        `cardinality` is known if examples are cached, or are texts whose
+        number is known: they are read once here and counted. Otherwise Keras
+        warns after each epoch, and may count a step that was none.
     """
     if too_long not in sizes.CHOICES:
         raise ValueError(
@@ -66,22 +75,35 @@ def batches(
     _check_shapes(examples.element_spec, lengths)
     options = tf.data.Options()
     options.deterministic = True
+    sharding = tf.data.experimental.AutoShardPolicy
     if shard is not None:
         examples = _share(examples, *shard)
         # A strategy would share out each worker's share once more.
-        policy = tf.data.experimental.AutoShardPolicy.OFF
-        options.experimental_distribute.auto_shard_policy = policy
+        options.experimental_distribute.auto_shard_policy = sharding.OFF
         if isinstance(cache, str | pathlib.Path):
             # Workers that share a disk keep their own examples.
             cache = f"{cache}-{shard[0]}-of-{shard[1]}"
     examples = keep(examples, cache)
+    counts = _count(examples, lengths, too_long, is_cached=bool(cache))
     if lengths is not None:
         examples = sizes.fit(examples, lengths[-1], too_long)
+    if counts is not None:
+        examples = _of_number(examples, sum(counts))
+    if drop_remainder:
+        examples = _check_remainders(examples, counts, rows, lengths)
     if shuffle is not None:
         examples = examples.shuffle(_positive(shuffle, "shuffle"), seed)
-    if drop_remainder:
-        _check_enough(examples, min(rows))
     batched = _batch(examples, rows, lengths, pad_id, drop_remainder)
+    if counts is not None:
+        # Rounded down, or up.
+        numbers = [
+            count // size if drop_remainder else -(-count // size)
+            for count, size in zip(counts, rows, strict=True)
+        ]
+        batched = _of_number(batched, sum(numbers))
+        if shard is None:
+            # A worker that was given some of the files would have fewer.
+            options.experimental_distribute.auto_shard_policy = sharding.DATA
     return batched.prefetch(tf.data.AUTOTUNE).with_options(options)
 
 
@@ -161,6 +183,39 @@ def _batch(examples, rows, lengths, pad_id, drop_remainder):
     return batched.map(with_rows, tf.data.AUTOTUNE)
 
 
+def _check_remainders(examples, counts, rows, lengths):
+    if counts is not None:
+        remainders.check_counted(counts, rows, lengths)
+    elif examples.cardinality() != tf.data.INFINITE_CARDINALITY:
+        return remainders.check_when_they_end(examples, rows, lengths)
+    return examples
+
+
+def _count(examples, lengths, too_long, *, is_cached):
+    """How many examples of each length there will be; None if not known."""
+    total = int(examples.cardinality())
+    all_fit = lengths is None or (len(lengths) == 1 and too_long != "drop")
+    if all_fit and total >= 0:
+        return [total]
+    has_images = any(
+        component.shape.rank > 2
+        for component in tf.nest.flatten(examples.element_spec)
+    )
+    is_quick = 0 <= total <= COUNTED_AT_ONCE and not has_images
+    if not is_cached and not is_quick:
+        return None
+    *counts, rest = sizes.count_by_length(examples, lengths)
+    if too_long == "cut":
+        counts[-1] += rest
+    return counts
+
+
+def _of_number(dataset, number):
+    if dataset.cardinality() != tf.data.UNKNOWN_CARDINALITY:
+        return dataset
+    return dataset.apply(tf.data.experimental.assert_cardinality(number))
+
+
 def _check_rows(batch_size, lengths):
     """One number of rows for each length, as a tuple."""
     count = 1 if lengths is None else len(lengths)
@@ -186,16 +241,6 @@ def _check_shapes(spec, lengths):
             "All components of the examples have fixed shapes, so `lengths` "
             f"has nothing to pad: leave it out. Received: lengths={lengths}, "
             f"examples of {spec}"
-        )
-
-
-def _check_enough(examples, rows):
-    count = int(examples.cardinality())
-    if 0 < count < rows:
-        raise ValueError(
-            f"There are {count} examples, which do not fill one batch of "
-            f"{rows}: nothing would be left. Choose a smaller `batch_size` or "
-            "pass drop_remainder=False."
         )
 
 

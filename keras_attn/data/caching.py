@@ -25,6 +25,11 @@ def keep(
     """
     if cache is None or cache is False:
         return examples
+    if examples.cardinality() == tf.data.INFINITE_CARDINALITY:
+        raise ValueError(
+            "Examples without end cannot be cached. Put `repeat` after "
+            "`batches`."
+        )
     if cache is True:
         return examples.cache()
     path = str(cache)
@@ -34,11 +39,6 @@ def keep(
 
 
 def _write(examples, path):
-    if examples.cardinality() == tf.data.INFINITE_CARDINALITY:
-        raise ValueError(
-            "Examples without end cannot be cached. Put `repeat` after "
-            "`batches`."
-        )
     folder, name = os.path.split(path)
     folder = folder or os.curdir
     tf.io.gfile.makedirs(folder)

@@ -56,6 +56,51 @@ def count_too_long(
     return LengthCount(total, too_long, limit, longest)
 
 
+def count_by_length(
+    examples: tf.data.Dataset, lengths: Sequence[int] | None
+) -> list[int]:
+    """Read all examples once and count those of each length.
+
+    Args:
+        examples: As for `batches`, unbatched.
+        lengths: Increasing ones; an example has the first that it fits. None
+            if there are no sequences.
+
+    Returns:
+        One number for each length, and one for those that are too long.
+    """
+    find = bucket_of(examples.element_spec, lengths)
+    size = 2 if lengths is None else len(lengths) + 1
+
+    def step(counts, example):
+        return counts + tf.one_hot(find(example), size, dtype=tf.int64)
+
+    start = tf.zeros(size, tf.int64)
+    return examples.reduce(start, step).numpy().tolist()
+
+
+def bucket_of(spec, lengths: Sequence[int] | None):
+    """Make a function that says which of the lengths an example takes.
+
+    Args:
+        spec: The `element_spec` of unbatched examples.
+        lengths: Increasing ones, or None if there are no sequences.
+
+    Returns:
+        A function: example -> scalar, the place of the first length that it
+        fits; of one that is too long, the number of lengths.
+    """
+    is_sequence = find_sequences(spec)
+    if lengths is None:
+        return lambda example: tf.constant(0, tf.int64)
+
+    def find(example):
+        fits = _length(example, is_sequence) <= [*lengths, tf.int32.max]
+        return tf.argmax(fits)
+
+    return find
+
+
 def check_lengths(lengths: int | Sequence[int]) -> tuple[int, ...]:
     """Take one length, or increasing ones, as a tuple."""
     given = tuple(lengths) if isinstance(lengths, Sequence) else (lengths,)

@@ -129,12 +129,109 @@ def test_an_unfilled_batch_is_dropped_or_kept():
     assert kept.element_spec[0].shape.as_list() == [None, None]
 
 
+def unknown(examples):
+    """The same examples, whose number nobody knows."""
+    return examples.filter(lambda *example: True)
+
+
 @pytest.mark.parametrize("lengths", [4, [2, 4]], ids=str)
 def test_a_batch_that_can_never_be_filled_is_an_error(lengths):
-    with pytest.raises(ValueError, match=r"There are 3 examples.*batch of 4"):
-        batches(numbered(1, 1, 1), 4, lengths=lengths)
-    kept = batches(numbered(1, 1, 1), 4, lengths=lengths, drop_remainder=False)
+    examples = numbered(1, 1, 1)
+    with pytest.raises(ValueError, match=r"too few examples: 3.* batch of 4"):
+        batches(examples, 4, lengths=lengths)
+    with pytest.raises(
+        tf.errors.InvalidArgumentError,
+        match=r"too few examples: 3.* batch of 4",
+    ):
+        list(batches(unknown(examples), 4, lengths=lengths))
+    kept = batches(examples, 4, lengths=lengths, drop_remainder=False)
     assert labels_of(kept) == [[0, 1, 2]]
+
+
+@pytest.mark.parametrize("cache", [None, True])
+def test_a_length_that_never_fills_a_batch_is_an_error(cache):
+    examples = numbered(1, 5, 2, 1, 2)
+    sentence = "too few examples: 1 of length 4 to 6 for a batch of 2"
+    with pytest.raises(ValueError, match=sentence):
+        batches(examples, 2, lengths=[3, 6], cache=cache)
+    kept = batches(examples, (2, 1), lengths=[3, 6])
+    assert sorted(flat_labels(kept)) == list(range(5))
+    # Where it can be known only at the end, it is said at the end.
+    uncounted = batches(unknown(examples), 2, lengths=[3, 6])
+    assert labels_of(uncounted.take(2)) == [[0, 2], [3, 4]]
+    with pytest.raises(tf.errors.InvalidArgumentError, match=sentence):
+        list(uncounted)
+
+
+def test_examples_that_fill_no_batch_are_counted(capfd):
+    examples = numbered(1, 5, 2, 1, 2, 6, 3, 5)
+    options = {"lengths": [3, 6], "shuffle": 3}
+    dataset = batches(examples, (2, 3), **options)
+    assert capfd.readouterr().err.splitlines()[-1] == (
+        "keras_attn.data: 1 of 8 examples fill no batch, and as many are left "
+        "out in every pass."
+    )
+    uncounted = batches(unknown(examples), (2, 3), **options)
+    for _ in range(2):
+        found = labels_of(dataset)
+        assert labels_of(uncounted) == found
+        assert sorted(map(len, found)) == [2, 2, 3]
+        assert capfd.readouterr().err.splitlines()[-1] == (
+            "keras_attn.data: 1 of 8 examples filled no batch and was left out."
+        )
+
+
+@pytest.mark.parametrize(
+    ("shard", "drop_remainder"), [(None, True), ((1, 2), False)], ids=str
+)
+@pytest.mark.parametrize("too_long", ["error", "drop", "cut"])
+@pytest.mark.parametrize("lengths", [9, [2, 4, 9]], ids=str)
+def test_the_number_of_batches_is_known(
+    lengths, too_long, shard, drop_remainder
+):
+    longest = 9 if too_long == "error" else 13
+    examples = numbered(*[1 + 5 * k % longest for k in range(47)])
+    options = {
+        "lengths": lengths,
+        "too_long": too_long,
+        "shard": shard,
+        "drop_remainder": drop_remainder,
+        "shuffle": 7,
+    }
+    cached = batches(unknown(examples), 2, **options, cache=True)
+    for dataset in (cached, batches(examples, 2, **options)):
+        count = len(labels_of(dataset))
+        assert dataset.cardinality() == count > 5
+        assert dataset.repeat(2).cardinality() == 2 * count
+        # A strategy must not give a worker some of the files.
+        policy = dataset.options().experimental_distribute.auto_shard_policy
+        assert policy.name == ("DATA" if shard is None else "OFF")
+    whole = batches(unknown(examples), 2, **options)
+    assert labels_of(whole)[:1] and whole.cardinality() < 0
+
+
+def test_counted_examples_are_made_once():
+    made = []
+
+    def note(tokens, label):
+        made.append(int(label))
+        return tokens, label
+
+    def noted(*example):
+        tokens, label = tf.py_function(note, example, [tf.int32, tf.int32])
+        return tf.ensure_shape(tokens, [None]), tf.ensure_shape(label, [])
+
+    examples = numbered(1, 3, 2).map(noted)
+    dataset = batches(examples, 1, lengths=[2, 3], cache=True)
+    assert sorted(flat_labels(dataset)) == [0, 1, 2]
+    assert sorted(made) == [0, 1, 2]
+
+
+def test_images_are_not_decoded_only_to_be_counted():
+    captions = numbered(1, 3, 2)
+    examples = captions.map(lambda n, k: (tf.zeros([5, 6, 3]), n))
+    assert batches(examples, 1, lengths=[2, 3]).cardinality() < 0
+    assert batches(examples, 1, lengths=3).cardinality() == 3
 
 
 @pytest.mark.parametrize("too_long", ["error", "drop", "cut"])
@@ -259,10 +356,8 @@ def test_lengths_for_examples_of_fixed_shapes_are_refused():
         batches(examples, 1, lengths=4)
 
 
-# Keras says so after any epoch whose number of batches it was not told.
-@pytest.mark.filterwarnings("ignore:Your input ran out of data")
-@pytest.mark.parametrize("lengths", [6, [3, 6]], ids=str)
-def test_keras_trains_on_it_under_xla(lengths):
+@pytest.mark.parametrize("compiled", [True, False], ids=["xla", "graph"])
+def test_keras_takes_as_many_steps_as_there_are_batches(compiled):
     examples = numbered(1, 2, 3, 4, 5, 6, 2, 3)
     model = keras.Sequential(
         [
@@ -272,18 +367,23 @@ def test_keras_trains_on_it_under_xla(lengths):
         ]
     )
     loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
-    model.compile("sgd", loss, jit_compile=True)
-    dataset = batches(examples, 1, lengths=lengths, shuffle=8, cache=True)
-    history = model.fit(dataset, epochs=2, verbose=0, shuffle=False)
-    assert np.isfinite(history.history["loss"]).all()
-    assert model.optimizer.iterations == 16
+    model.compile("sgd", loss, jit_compile=compiled)
+    steps = 0
+    for lengths in (6, [3, 6]):
+        dataset = batches(examples, 1, lengths=lengths, shuffle=8, cache=True)
+        history = model.fit(dataset, epochs=3, verbose=0, shuffle=False)
+        assert np.isfinite(history.history["loss"]).all()
+        steps += 3 * 8
+        assert model.optimizer.iterations == steps
 
 
 def resumable(folder, name):
     """Three passes over 40 examples, in each of the ways to cache them."""
     cache = {"none": None, "memory": True, "files": folder / "cache"}[name]
+    examples = numbered(*[1 + 3 * k % 11 for k in range(40)])
     return batches(
-        numbered(*[1 + 3 * k % 11 for k in range(40)]),
+        # Those that are not counted take another road.
+        unknown(examples) if cache is None else examples,
         2,
         lengths=[4, 8],
         too_long="drop",

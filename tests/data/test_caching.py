@@ -74,6 +74,8 @@ def test_nothing_is_left_of_examples_that_fail(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_examples_without_end_are_refused(tmp_path):
+@pytest.mark.parametrize("kind", ["memory", "files"])
+def test_examples_without_end_are_refused(kind, tmp_path):
+    cache = {"memory": True, "files": tmp_path / "cache"}[kind]
     with pytest.raises(ValueError, match="`repeat` after"):
-        keep(tf.data.Dataset.range(3).repeat(), tmp_path / "cache")
+        keep(tf.data.Dataset.range(3).repeat(), cache)

@@ -4,6 +4,7 @@ import tensorflow as tf
 
 from keras_attn.data.lengths import LengthCount
 from keras_attn.data.lengths import check_lengths
+from keras_attn.data.lengths import count_by_length
 from keras_attn.data.lengths import count_too_long
 from keras_attn.data.lengths import find_sequences
 from keras_attn.data.lengths import fit
@@ -103,6 +104,12 @@ def test_numbers_of_long_examples_come_in_python():
         examples=4, too_long=2, limit=4, longest=9
     )
     assert count_too_long(examples(1).take(0), 4) == LengthCount(0, 0, 4, 0)
+
+
+def test_examples_of_each_length_are_counted():
+    assert count_by_length(examples(5, 3, 9, 2, 4, 1), (2, 4)) == [2, 2, 2]
+    assert count_by_length(examples(1).take(0), (4,)) == [0, 0]
+    assert count_by_length(tf.data.Dataset.range(3), None) == [3, 0]
 
 
 def test_labels_count_as_much_as_inputs():
