@@ -1,0 +1,152 @@
+"""Ask the compilers of a TPU and a GPU what whole models need there.
+
+    python -m benchmarks.accelerator             # hours: TPU compilers are slow
+    python -m benchmarks.accelerator --layers 2 --targets a100
+    python -m benchmarks.accelerator --models "GPT-2 small" --save
+
+A training step is forward, loss, backward and Adam in mixed_bfloat16; a decode
+step is one token for each row, after a prompt as long as what may follow.
+No chip is needed, and none is measured: memory is what the compiler reserves.
+"""
+
+import argparse
+import datetime
+import importlib.metadata
+import pathlib
+
+import keras
+import tensorflow as tf
+
+from keras_attn import models
+from keras_attn import training
+from keras_attn.training.accelerator import AcceleratorCheck
+
+RESULTS = pathlib.Path(__file__).parent / "results"
+TARGETS = ("v5e:2x2", "a100")
+PACKAGES = ("keras", "tensorflow", "jax", "libtpu")
+# Class, preset, arguments, names of the inputs, rows, tokens of a row.
+MODELS = {
+    "Transformer base": (
+        models.Transformer,
+        "base",
+        {"vocabulary_size": 37_000},
+        ("source", "target"),
+        64,
+        128,
+    ),
+    "GPT-2 small": (models.GPT, "gpt2", {}, (), 8, 1024),
+    "BERT base": (
+        models.BERT,
+        "base",
+        {"head": "masked_lm"},
+        ("tokens", "segments"),
+        32,
+        128,
+    ),
+}
+TITLES = (
+    "model",
+    "step",
+    "rows × tokens",
+    "chip",
+    "fits",
+    "arguments, GiB",
+    "temporary, GiB",
+    "total, GiB",
+    "compiled in, s",
+)
+
+
+def make(name: str, **overrides):
+    """A compiled model in mixed_bfloat16, and the spec of its batches.
+
+    Args:
+        name: A key of `MODELS`.
+        overrides: Arguments of the model that replace those of its preset.
+    """
+    model_class, preset, options, names, rows, tokens = MODELS[name]
+    keras.utils.clear_session()  # the last model's weights and moments
+    model = model_class.from_preset(
+        preset, **{**options, "dtype": "mixed_bfloat16", **overrides}
+    )
+    model.compile(optimizer="adam", loss=training.MaskedCrossentropy())
+    ids = tf.TensorSpec((rows, tokens), "int32")
+    return model, (dict.fromkeys(names, ids) or ids, ids)
+
+
+def check(name: str, target: str, *, decode: bool = False, **overrides):
+    """What one compiler says of one step of one model."""
+    model, batch = make(name, **overrides)
+    options = {}
+    if decode:
+        rows, tokens = MODELS[name][-2:]
+        batch = tf.TensorSpec((rows, tokens // 2), "int32")
+        options = {"decode": True, "max_length": tokens // 2}
+    return training.accelerator_check_model(
+        model, batch, target=target, **options
+    )
+
+
+def row(name: str, step: str, answer: AcceleratorCheck) -> str:
+    """One line of the table."""
+    rows, tokens = MODELS[name][-2:]
+    sizes = (
+        answer.argument_bytes,
+        answer.temporary_bytes,
+        answer.total_bytes,
+    )
+    cells = [
+        name,
+        step,
+        f"{rows} × {tokens:,}",
+        answer.target,
+        "yes" if answer.fits else "no",
+        *("–" if size is None else f"{size / 2**30:.2f}" for size in sizes),
+        f"{answer.compile_seconds:.0f}",
+    ]
+    return f"| {' | '.join(cells)} |"
+
+
+def main():
+    """Compile, print the table, and save it if asked to."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("--models", nargs="+", choices=MODELS, default=MODELS)
+    parser.add_argument("--targets", nargs="+", default=TARGETS)
+    parser.add_argument("--layers", type=int, help="not the whole depth")
+    parser.add_argument("--dropout", type=float, help="not the preset's")
+    parser.add_argument("--save", action="store_true")
+    args = parser.parse_args()
+    overrides = {"num_layers": args.layers, "dropout": args.dropout}
+    overrides = {k: v for k, v in overrides.items() if v is not None}
+    versions = [f"{x} {importlib.metadata.version(x)}" for x in PACKAGES]
+    lines = [
+        f"# Whole models on accelerators, {datetime.date.today()}",
+        "",
+        f"{', '.join(versions)}; mixed_bfloat16, Adam with float32 moments"
+        + "".join(f", {k}={v}" for k, v in overrides.items())
+        + ".",
+        "",
+        f"| {' | '.join(TITLES)} |",
+        "| --- " * len(TITLES) + "|",
+    ]
+    print(*lines, sep="\n", flush=True)
+    for name in args.models:
+        steps = {"training": False, "decode": True}
+        if name != "GPT-2 small":
+            del steps["decode"]
+        for step, decode in steps.items():
+            for target in args.targets:
+                answer = check(name, target, decode=decode, **overrides)
+                lines.append(row(name, step, answer))
+                print(lines[-1], flush=True)
+    if args.save:
+        RESULTS.mkdir(exist_ok=True)
+        path = RESULTS / f"accelerator_{datetime.date.today()}.md"
+        path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        print(f"wrote {path}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,30 @@
+from benchmarks import accelerator
+from keras_attn.training.accelerator import AcceleratorCheck
+
+
+def test_a_row_gives_memory_in_gibibytes():
+    answer = AcceleratorCheck("a100", True, "", 61.7, 3 * 2**30, 2**30, 2**31)
+    assert accelerator.row("GPT-2 small", "training", answer) == (
+        "| GPT-2 small | training | 8 × 1,024 | a100 | yes | 2.00 | 1.00 | "
+        "3.00 | 62 |"
+    )
+    assert accelerator.TITLES[5:8] == (
+        "arguments, GiB",
+        "temporary, GiB",
+        "total, GiB",
+    )
+
+
+def test_a_refusal_has_no_memory():
+    answer = AcceleratorCheck("v5e:2x2", False, "out of HBM", 5.0)
+    assert accelerator.row("BERT base", "training", answer).endswith(
+        "| v5e:2x2 | no | – | – | – | 5 |"
+    )
+
+
+def test_models_are_compiled_and_their_inputs_named():
+    small = {"vocabulary_size": 11, "num_layers": 1}
+    model, (inputs, labels) = accelerator.make("BERT base", **small)
+    assert model.compiled and model.dtype_policy.name == "mixed_bfloat16"
+    assert inputs == {"tokens": labels, "segments": labels}
+    assert tuple(labels.shape) == (32, 128)
