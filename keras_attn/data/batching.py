@@ -10,8 +10,9 @@ from keras_attn.data import padding
 from keras_attn.data import remainders
 from keras_attn.data.caching import keep
 
-# Texts are counted in a few seconds up to here.
-COUNTED_AT_ONCE = 500_000
+# Tokenizing and counting so many pairs takes two cores about ten seconds; who
+# has more caches them, or does not want to wait.
+COUNTED_AT_ONCE = 100_000
 
 
 def batches(
@@ -60,9 +61,10 @@ def batches(
     Returns:
         The examples' structure, (batch, length, ...). With several lengths
         the second axis is None; `bucket_specs` tells the shapes. Its
-        `cardinality` is known if examples are cached, or are texts whose
-        number is known: they are read once here and counted. Otherwise Keras
-        warns after each epoch, and may count a step that was none.
+        `cardinality` is known if examples are cached, or are at most 100,000
+        texts whose number is known: they are read once here and counted.
+        Otherwise Keras warns after each epoch, and may count a step that was
+        none; and counting what fills no batch, in every pass, takes time.
     """
     if too_long not in sizes.CHOICES:
         raise ValueError(

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from keras_attn.data import batching
 from keras_attn.data.batching import batches
 from keras_attn.data.batching import bucket_specs
 
@@ -232,6 +233,15 @@ def test_images_are_not_decoded_only_to_be_counted():
     examples = captions.map(lambda n, k: (tf.zeros([5, 6, 3]), n))
     assert batches(examples, 1, lengths=[2, 3]).cardinality() < 0
     assert batches(examples, 1, lengths=3).cardinality() == 3
+
+
+def test_many_examples_are_not_read_only_to_be_counted(monkeypatch):
+    examples = numbered(1, 3, 2)
+    assert batches(examples, 1, lengths=[2, 3]).cardinality() == 3
+    monkeypatch.setattr(batching, "COUNTED_AT_ONCE", 2)
+    assert batches(examples, 1, lengths=[2, 3]).cardinality() < 0
+    cached = batches(examples, 1, lengths=[2, 3], cache=True)
+    assert cached.cardinality() == 3
 
 
 @pytest.mark.parametrize("too_long", ["error", "drop", "cut"])
