@@ -1,4 +1,4 @@
-"""Import TensorFlow without its notes on a machine without a GPU."""
+"""Import TensorFlow without its notes on the machine's GPU and CPU."""
 
 import contextlib
 import os
@@ -13,6 +13,7 @@ import re, sys
 notes = re.compile(
     rb"WARNING: All log messages before absl::InitializeLog\(\) is called"
     rb"|I\d{4} .*Could not find cuda drivers on your machine"
+    rb"|I\d{4} .*oneDNN custom operations are on"
 )
 for line in sys.stdin.buffer:
     if not notes.match(line):

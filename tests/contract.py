@@ -60,8 +60,7 @@ def check_layer(
     _check_files(model, inputs, tmp_path)
     if _is_first(layer_class):
         _check_symbolic_shapes(layer, inputs, eager)
-        _check_clone(model, inputs)
-        _check_low_rank(_functional(_rebuilt(layer, inputs), inputs), tmp_path)
+        _check_low_rank(_check_clone(model, inputs), tmp_path)
         _check_quantized(model, inputs, tmp_path)
 
 
@@ -95,9 +94,9 @@ def check_model(
     _check_padded_model(model, inputs, padded, pad_id, eager)
     _check_checkpoint(model, model_class(**init), tmp_path)
     _check_files(model, inputs, tmp_path)
-    _check_clone(model, inputs)
+    clone = _check_clone(model, inputs)
     if _is_first(model_class):
-        _check_low_rank(model_class(**init), tmp_path)
+        _check_low_rank(clone, tmp_path)
         _check_quantized(model, inputs, tmp_path)
 
 
@@ -369,6 +368,7 @@ def _check_clone(model, inputs):
     clone = keras.models.clone_model(model)
     clone.set_weights(model.get_weights())
     _assert_close(clone(inputs), model(inputs), "after cloning")
+    return clone
 
 
 def _innermost(model):

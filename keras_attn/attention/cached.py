@@ -49,7 +49,7 @@ class CachedAttention(KerasNames):
 
         Args:
             inputs: (rows, prompt, features); each prompt stands first in its
-                row, whatever fills the row up is not looked at.
+                row, whatever fills the row up, NaN too, changes nothing of it.
             lengths: (rows,) integers.
             max_length: How many tokens may follow.
 
@@ -62,7 +62,10 @@ class CachedAttention(KerasNames):
         lengths = ops.cast(lengths, "int32")
         real = masks.from_start(inputs) < lengths[:, None]
         inputs = ops.cast(inputs, self.compute_dtype)
-        inputs = masks.zero_padding(inputs, real, "lengths")
+        # Not all that follows a prompt: a caller may want the output of the
+        # token that the first step will start from.
+        kept = ops.logical_or(real[:, :, None], ops.isfinite(inputs))
+        inputs = ops.where(kept, inputs, ops.zeros_like(inputs))
         inputs, query, key, value = self._project(inputs)
         positions = masks.from_start(query)
         output = attention(

@@ -1,6 +1,7 @@
 """A whole training run that is stopped, and goes on as if it had not been."""
 
 import keras
+import pytest
 import tensorflow as tf
 
 from keras_attn.data.batching import batches
@@ -54,6 +55,7 @@ def new_run():
     return checkpoint, losses
 
 
+@pytest.mark.slow
 def test_a_run_with_dropout_goes_on_with_the_same_losses(tmp_path):
     checkpoint, losses = new_run()
     before = losses(STEPS_BEFORE)

@@ -212,7 +212,9 @@ def test_no_row_is_no_trouble(table):
 def test_settings_without_meaning_are_refused():
     with pytest.raises(ValueError, match="must be one of"):
         search("best")
-    with pytest.raises(ValueError, match=r"takes forbidden_ids\. Received: wi"):
+    with pytest.raises(
+        ValueError, match=r"takes forbidden_ids, forced_end_id\."
+    ):
         search("greedy", width=2)
     with pytest.raises(ValueError, match="Received: num_results"):
         search("beam", num_results=2)

@@ -24,8 +24,8 @@ SHAPES = {
 def make(rng, head=None, **options):
     if "classification" in str(head):
         options["num_classes"] = CLASSES
-    options = {"dropout": 0.0, "max_length": 12, **options}
-    model = BERT(11, **SIZES, head=head, **options)
+    options = {**SIZES, "dropout": 0.0, "max_length": 12, **options}
+    model = BERT(11, head=head, **options)
     set_random(model, rng)
     return model
 
@@ -168,7 +168,7 @@ def test_each_head_learns_from_a_batch(head, batch, rng):
             MaskedCrossentropy(pad_id=None),
         ),
     }[head]
-    model = make(rng, head)
+    model = make(rng, head, num_layers=1)
     model.compile(keras.optimizers.Adam(0.02), loss, jit_compile=False)
     history = model.fit(batch, labels, epochs=15, verbose=0).history
     assert history["loss"][-1] < history["loss"][0]
@@ -178,7 +178,12 @@ def test_each_head_learns_from_a_batch(head, batch, rng):
 def test_half_precision_and_saving(head, batch, rng, tmp_path):
     attention = {"modifiers": ["relative_bias"], "num_kv_heads": 1}
     model = make(
-        rng, head, dtype="mixed_float16", norm="pre", attention=attention
+        rng,
+        head,
+        num_layers=1,
+        dtype="mixed_float16",
+        norm="pre",
+        attention=attention,
     )
     model.save(tmp_path / "bert.keras")
     loaded = keras.saving.load_model(tmp_path / "bert.keras")

@@ -143,6 +143,7 @@ def test_any_batch_and_length_in_one_graph_that_servers_accept(
             np.testing.assert_allclose(one, two, rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:Layer .* does not have a `quantize`")
 def test_texts_follow_when_the_model_is_changed(tokens, rng):
     model = make(rng, num_layers=1)

@@ -80,7 +80,7 @@ def test_steps_equal_the_forward_pass(kind, batch, rng):
 
 @pytest.mark.parametrize("form", ["alone", "dictionary"])
 def test_ragged_sources_are_generated_from(form, batch, rng):
-    model = make(rng)
+    model = make(rng, num_layers=1)
     source = tf.ragged.constant([[1, 2], [4, 5, 6, 1], [2]])
     dense = source.to_tensor(0)
     if form == "dictionary":
@@ -89,7 +89,7 @@ def test_ragged_sources_are_generated_from(form, batch, rng):
     np.testing.assert_array_equal(
         generate(model, source, **settings), generate(model, dense, **settings)
     )
-    unpadded = make(rng, pad_id=None)
+    unpadded = make(rng, num_layers=1, pad_id=None)
     with pytest.raises(ValueError, match="this model has pad_id=None"):
         unpadded.encode(source, 2)
 

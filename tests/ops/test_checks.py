@@ -95,8 +95,8 @@ def test_a_lone_modifier_needs_no_list():
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "bfloat16"])
-def test_a_floating_point_mask_is_refused(dtype):
-    mask = tf.ones((QUERY, KEY), dtype)
+def test_a_floating_point_mask_of_other_numbers_is_refused(dtype):
+    mask = tf.fill((QUERY, KEY), tf.constant(-100.0, dtype))
     with pytest.raises(ValueError, match=f"`mask`.*{dtype}.*`bias`"):
         call(mask=mask)
 
