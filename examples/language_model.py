@@ -80,10 +80,13 @@ def build_model(config, tokenizer):
         total_steps=config.steps,
         final=config.learning_rate / 10,
     )
+    optimizer = keras.optimizers.AdamW(
+        rate, weight_decay=0.1, beta_2=0.99, global_clipnorm=1.0
+    )
+    # Matrices only: to shrink a bias or a norm is no regularisation.
+    optimizer.exclude_from_weight_decay(var_names=["bias", "beta", "gamma"])
     model.compile(
-        optimizer=keras.optimizers.AdamW(
-            rate, weight_decay=0.1, beta_2=0.99, global_clipnorm=1.0
-        ),
+        optimizer=optimizer,
         loss=training.MaskedCrossentropy(tokenizer.pad_id),
         metrics=[training.Perplexity(tokenizer.pad_id)],
         jit_compile=False,
