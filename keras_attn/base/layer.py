@@ -23,6 +23,18 @@ class Layer(keras.layers.Layer):
     # the dtype that the layer computes in.
     symbolic_dtype = None
 
+    def __call__(self, *args, **kwargs):
+        for x in tree.flatten((args, kwargs)):
+            # What a `tf.RaggedTensor` has; this room knows no TensorFlow.
+            if hasattr(x, "row_splits"):
+                raise ValueError(
+                    f"{type(self).__name__} takes dense tensors. Received a "
+                    f"RaggedTensor of shape {tuple(x.shape)}. Fill it up with "
+                    "`x.to_tensor()`, and say what is padding by a mask: "
+                    "`tf.sequence_mask(x.row_lengths())`."
+                )
+        return super().__call__(*args, **kwargs)
+
     def compute_output_spec(self, *args, **kwargs):
         """Describe what `call` returns, by tracing it."""
         # Keras' own would ask `compute_output_shape`, which asks here.

@@ -2,6 +2,7 @@
 
 import collections
 import json
+from collections.abc import Mapping
 from collections.abc import Sequence
 
 import tensorflow as tf
@@ -28,7 +29,7 @@ def learn_vocabulary(
     lowercase: bool = False,
     strip_accents: bool = False,
     split: str = "punctuation",
-    special_tokens: Sequence[str] = DEFAULT,
+    special_tokens: Sequence[str] | Mapping[str, str] = DEFAULT,
     verbose: int = 1,
 ) -> list[str] | tuple[list[str], list[str]]:
     """Learn the tokens of a tokenizer from texts.
@@ -47,7 +48,8 @@ def learn_vocabulary(
         lowercase: As for the tokenizer, which splits the same way.
         strip_accents: As for the tokenizer.
         split: As for `WordTokenizer`: "punctuation" or "whitespace".
-        special_tokens: What the vocabulary opens with.
+        special_tokens: What the vocabulary opens with; or those of another
+            tokenizer, `tokenizer.special_tokens`.
         verbose: Whether progress is shown.
 
     Returns:
@@ -55,7 +57,10 @@ def learn_vocabulary(
         so that `BytePairTokenizer(*learn_vocabulary(...))` works.
     """
     _check_options(kind, lowercase or strip_accents, split)
-    special_tokens = list(special_tokens)
+    if isinstance(special_tokens, Mapping):
+        special_tokens = special_tokens.values()
+    # GPT-2 has one token for several parts.
+    special_tokens = list(dict.fromkeys(special_tokens))
     if size <= len(special_tokens):
         raise ValueError(
             f"`size` must leave room beside {len(special_tokens)} special "

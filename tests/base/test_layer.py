@@ -1,6 +1,7 @@
 import keras
 import numpy as np
 import pytest
+import tensorflow as tf
 from keras import ops
 
 from keras_attn.base.layer import Layer
@@ -34,6 +35,15 @@ def test_shapes_follow_from_the_call():
     assert layer.compute_output_shape((2, 3, 6), None) == wanted
     unknown = layer.compute_output_shape((None, None, 6))
     assert unknown == {"first": (None, None, 3), "mean": (None, 3)}
+
+
+def test_ragged_tensors_are_refused_with_the_way_that_works():
+    ragged = tf.RaggedTensor.from_tensor(tf.ones((2, 3, 6)), lengths=[3, 1])
+    message = r"Halves.*RaggedTensor of shape \(2, None, 6\).*to_tensor.*mask"
+    with pytest.raises(ValueError, match=message):
+        Halves()(ragged)
+    with pytest.raises(ValueError, match=message):
+        Halves()(np.ones((2, 3, 6)), others=ragged)
 
 
 def test_asking_for_a_shape_leaves_no_trace():

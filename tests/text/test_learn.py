@@ -33,6 +33,13 @@ def test_words_come_in_order_of_how_often_they_occur():
     assert learn(TEXTS, 8) == tokens[:8]
 
 
+def test_special_tokens_may_be_those_of_another_tokenizer():
+    parts = {"start": "<|endoftext|>", "end": "<|endoftext|>"}
+    other = WordTokenizer(["<|endoftext|>", "[UNK]"], special_tokens=parts)
+    tokens = learn(TEXTS, 4, special_tokens=other.special_tokens)
+    assert tokens == ["<|endoftext|>", "[UNK]", "the", "cat"]
+
+
 def test_words_are_those_of_the_tokenizer():
     tokens = learn(TEXTS, 100, lowercase=True, strip_accents=True)
     assert tokens[5:8] == ["the", "cat", "cafe"]
