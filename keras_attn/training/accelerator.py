@@ -4,6 +4,7 @@ import dataclasses
 import importlib.metadata
 import importlib.util
 import json
+import os
 import pathlib
 import subprocess
 import sys
@@ -154,6 +155,9 @@ def _compile_elsewhere(target, module, timeout):
             capture_output=True,
             text=True,
             timeout=timeout,
+            # libtpu lets one process in at a time, because a chip serves one;
+            # to compile, it needs none.
+            env={**os.environ, "ALLOW_MULTIPLE_LIBTPU_LOAD": "1"},
         )
         if process.returncode:
             raise RuntimeError(
