@@ -1,3 +1,5 @@
+import concurrent.futures
+
 import keras
 import pytest
 import tensorflow as tf
@@ -154,3 +156,19 @@ def test_a_package_inside_a_missing_one_is_missing():
 def test_a_compiler_that_breaks_down_is_not_an_answer():
     with pytest.raises(RuntimeError, match="failed with status 1"):
         accelerator._compile_elsewhere("a100", "not a module", timeout=60)
+
+
+@pytest.mark.accelerator
+def test_two_processes_compile_for_a_tpu_at_once():
+    module = """
+        func.func public @main(%x: tensor<8x128xf32>) -> tensor<8x128xf32> {
+          %y = stablehlo.add %x, %x : tensor<8x128xf32>
+          return %y : tensor<8x128xf32>
+        }
+    """
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        answers = [
+            pool.submit(accelerator._compile_elsewhere, "v5e:2x2", module, 600)
+            for _ in range(2)
+        ]
+        assert all(answer.result()["fits"] for answer in answers)
