@@ -9,8 +9,8 @@ from keras_attn.attention.projected import project_each
 from keras_attn.ops import cache
 from keras_attn.ops import masks
 from keras_attn.ops.attend import attention
-from keras_attn.ops.parts import Part
-from keras_attn.ops.parts import attend_parts
+from keras_attn.ops.kv_blocks import Part
+from keras_attn.ops.kv_blocks import attend_parts
 from keras_attn.ops.scores import Rules
 
 

@@ -7,9 +7,9 @@ from keras_attn.attention.multi_head import MultiHeadAttention
 from keras_attn.base.layer import Layer
 from keras_attn.blocks import activations
 from keras_attn.blocks.feed_forward import FeedForward
+from keras_attn.blocks.fresh_config import unshared
 from keras_attn.blocks.gated_feed_forward import GatedFeedForward
 from keras_attn.blocks.residual import Residual
-from keras_attn.blocks.unshared import unshared
 
 # Gated networks by the names of their activations.
 GATED = {"swiglu": "silu", "geglu": "gelu"}

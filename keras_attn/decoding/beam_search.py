@@ -8,7 +8,7 @@ import numpy as np
 import tensorflow as tf
 
 from keras_attn.decoding import arguments
-from keras_attn.decoding.likeliest import likeliest
+from keras_attn.decoding.chunked_top_k import likeliest
 from keras_attn.decoding.state import StateLayout
 from keras_attn.decoding.stepping import stepper
 

@@ -8,9 +8,9 @@ import tensorflow as tf
 from keras_attn.decoding import arguments
 from keras_attn.decoding import filters
 from keras_attn.decoding import options
-from keras_attn.decoding.draws import draws
-from keras_attn.decoding.draws import pick
 from keras_attn.decoding.loop import decode
+from keras_attn.decoding.row_random import draws
+from keras_attn.decoding.row_random import pick
 
 
 def sample(

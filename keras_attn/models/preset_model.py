@@ -8,7 +8,7 @@ import keras
 from keras_attn.base import quantization
 from keras_attn.base.seed_state import seed_state_of
 from keras_attn.base.tracking import hidden_children
-from keras_attn.blocks.unshared import unshared
+from keras_attn.blocks.fresh_config import unshared
 from keras_attn.models import prompts
 
 

@@ -4,8 +4,8 @@ import keras
 from keras import ops
 
 from keras_attn.base.layer import Layer
+from keras_attn.blocks.fresh_config import unshared
 from keras_attn.blocks.residual import make_normalization
-from keras_attn.blocks.unshared import unshared
 from keras_attn.embeddings.learned_position import LearnedPosition
 from keras_attn.embeddings.sine_position import SinePosition
 from keras_attn.ops import checks

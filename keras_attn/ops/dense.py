@@ -3,8 +3,8 @@
 import tensorflow as tf
 
 from keras_attn.ops import masks
-from keras_attn.ops.parts import Part
-from keras_attn.ops.parts import attend_parts
+from keras_attn.ops.kv_blocks import Part
+from keras_attn.ops.kv_blocks import attend_parts
 from keras_attn.ops.scores import Rules
 
 

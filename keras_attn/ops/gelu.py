@@ -4,7 +4,7 @@ import math
 
 import tensorflow as tf
 
-from keras_attn.ops.anew import not_before
+from keras_attn.ops.recompute import not_before
 
 _SLOPE = math.sqrt(2 / math.pi)
 _CUBE = 0.044715

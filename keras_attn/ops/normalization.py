@@ -2,7 +2,7 @@
 
 import tensorflow as tf
 
-from keras_attn.ops.anew import not_before
+from keras_attn.ops.recompute import not_before
 from keras_attn.ops.scores import accumulation_dtype
 
 

@@ -4,9 +4,9 @@ import tensorflow as tf
 
 from keras_attn.ops import masks
 from keras_attn.ops import tiles
-from keras_attn.ops.anew import not_before
 from keras_attn.ops.grid import pick
 from keras_attn.ops.plan import Plan
+from keras_attn.ops.recompute import not_before
 from keras_attn.ops.scores import Rules
 from keras_attn.ops.scores import accumulation_dtype
 from keras_attn.ops.scores import fold_groups

@@ -2,10 +2,10 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from keras_attn.ops.anew import not_before
 from keras_attn.ops.gelu import gelu
 from keras_attn.ops.normalization import layer_norm
 from keras_attn.ops.normalization import rms_norm
+from keras_attn.ops.recompute import not_before
 
 
 def waits_of(function, op):

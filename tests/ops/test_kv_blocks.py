@@ -5,8 +5,8 @@ import tensorflow as tf
 from keras_attn.modifiers import ALiBi
 from keras_attn.modifiers import Sinks
 from keras_attn.ops.dense import dense_attention
-from keras_attn.ops.parts import Part
-from keras_attn.ops.parts import attend_parts
+from keras_attn.ops.kv_blocks import Part
+from keras_attn.ops.kv_blocks import attend_parts
 from keras_attn.ops.scores import Rules
 from tests import oracle
 from tests.ops import cases

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from keras_attn.decoding.draws import draws
-from keras_attn.decoding.draws import pick
-from keras_attn.decoding.draws import row_seeds
+from keras_attn.decoding.row_random import draws
+from keras_attn.decoding.row_random import pick
+from keras_attn.decoding.row_random import row_seeds
 
 HIGHEST = 2**31 - 1
 

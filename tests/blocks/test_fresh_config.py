@@ -3,7 +3,7 @@ import json
 import keras
 
 from keras_attn.blocks.encoder import EncoderBlock
-from keras_attn.blocks.unshared import unshared
+from keras_attn.blocks.fresh_config import unshared
 from keras_attn.modifiers import QKNorm
 
 
