@@ -82,19 +82,19 @@ def load(job: dict) -> dict:
 
 
 def _job(servable):
-    from keras_attn.export import c_session
-    from keras_attn.export import loaded
-    from keras_attn.export import separate_process
+    from keras_attn.export.loader import c_session
+    from keras_attn.export.loader import loaded_model
+    from keras_attn.export.loader import worker
 
     folder = servable["folder"]
-    feeds, fetches = loaded.request(
-        loaded.read_signatures(loaded.read_graph(folder)),
+    feeds, fetches = loaded_model.request(
+        loaded_model.read_signatures(loaded_model.read_graph(folder)),
         "serving_default",
         servable["inputs"],
     )
     return {
         "session": c_session.__file__,
-        "libraries": separate_process.libraries(),
+        "libraries": worker.libraries(),
         "folder": str(folder),
         "feeds": {
             tensor: (array.dtype.name, array.tolist())

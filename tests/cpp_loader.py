@@ -10,8 +10,8 @@ TensorFlow and Keras, and calls the C interface of the very library that the
 server is built from.
 """
 
-from keras_attn.export import loaded
-from keras_attn.export import separate_process
+from keras_attn.export.loader import loaded_model
+from keras_attn.export.loader import worker
 
 
 def run(folder, signature: str, inputs: dict, *, timeout: float = 120) -> dict:
@@ -38,10 +38,13 @@ def run_each(
         ValueError: If a request is not of the signature's form.
         RuntimeError: With TensorFlow's own message, if it refuses.
     """
-    signatures = loaded.read_signatures(loaded.read_graph(folder))
-    results = separate_process.run_each(
+    signatures = loaded_model.read_signatures(loaded_model.read_graph(folder))
+    results = worker.run_each(
         folder,
-        [loaded.request(signatures, signature, inputs) for inputs in requests],
+        [
+            loaded_model.request(signatures, signature, inputs)
+            for inputs in requests
+        ],
         timeout=timeout,
     )
     for result in results:
@@ -55,7 +58,7 @@ def run_each(
 
 def op_names(folder) -> set[str]:
     """Every kind of op in the graph and in the functions it may call."""
-    graph = loaded.read_graph(folder).graph_def
+    graph = loaded_model.read_graph(folder).graph_def
     nodes = list(graph.node)
     for function in graph.library.function:
         nodes.extend(function.node_def)
@@ -64,5 +67,5 @@ def op_names(folder) -> set[str]:
 
 def function_names(folder) -> set[str]:
     """Names of the functions that the graph may call like ops."""
-    library = loaded.read_graph(folder).graph_def.library
+    library = loaded_model.read_graph(folder).graph_def.library
     return {function.signature.name for function in library.function}

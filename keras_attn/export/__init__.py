@@ -13,21 +13,21 @@ TextRegression, TokenClassification, ImageClassification and
 FunctionalPrediction.
 """
 
+from keras_attn.export.bundle.inspection import inspect
 from keras_attn.export.exporting import export_model
-from keras_attn.export.functional import FunctionalPrediction
-from keras_attn.export.image_classification import ImageClassification
-from keras_attn.export.inspection import inspect
-from keras_attn.export.loaded import LoadedModel
-from keras_attn.export.mask_filling import MaskFilling
-from keras_attn.export.serving import LoopbackServer
-from keras_attn.export.serving import serve
-from keras_attn.export.text_classification import TextClassification
-from keras_attn.export.text_embedding import TextEmbedding
-from keras_attn.export.text_generation import TextGeneration
-from keras_attn.export.text_regression import TextRegression
-from keras_attn.export.token_classification import TokenClassification
-from keras_attn.export.translation import Translation
-from keras_attn.export.verification import verify
+from keras_attn.export.loader.loaded_model import LoadedModel
+from keras_attn.export.server.loopback_server import LoopbackServer
+from keras_attn.export.server.loopback_server import serve
+from keras_attn.export.tasks.functional import FunctionalPrediction
+from keras_attn.export.tasks.image_classification import ImageClassification
+from keras_attn.export.tasks.mask_filling import MaskFilling
+from keras_attn.export.tasks.text_classification import TextClassification
+from keras_attn.export.tasks.text_embedding import TextEmbedding
+from keras_attn.export.tasks.text_generation import TextGeneration
+from keras_attn.export.tasks.text_regression import TextRegression
+from keras_attn.export.tasks.token_classification import TokenClassification
+from keras_attn.export.tasks.translation import Translation
+from keras_attn.export.verify.verification import verify
 
 __all__ = [
     "FunctionalPrediction",

@@ -5,8 +5,8 @@ import sys
 import textwrap
 from collections.abc import Sequence
 
-from keras_attn.export.inspection import inspect
-from keras_attn.export.verification import verify
+from keras_attn.export.bundle.inspection import inspect
+from keras_attn.export.verify.verification import verify
 
 _EXAMPLES = """\
 examples:
@@ -44,7 +44,7 @@ def _verify(path, timeout):
 
 def _serve(folder, **options):
     # It needs the extra "serving".
-    from keras_attn.export.serving import serve
+    from keras_attn.export.server.loopback_server import serve
 
     server = serve(folder, **options)
     print(

@@ -7,17 +7,17 @@ from collections.abc import Sequence
 import keras
 import tensorflow as tf
 
-from keras_attn.export import tasks
-from keras_attn.export import verification
-from keras_attn.export import warmup as warmups
-from keras_attn.export.equal_nodes import merge_equal_nodes
-from keras_attn.export.given_requests import add_requests
-from keras_attn.export.model_card import write_model_card
-from keras_attn.export.recorded_examples import write_examples
-from keras_attn.export.signature import Signature
-from keras_attn.export.task import Task
-from keras_attn.export.utf8 import to_utf8
-from keras_attn.export.versions import new_version
+from keras_attn.export.bundle import warmup as warmups
+from keras_attn.export.bundle.model_card import write_model_card
+from keras_attn.export.bundle.recorded_examples import write_examples
+from keras_attn.export.bundle.user_requests import add_requests
+from keras_attn.export.bundle.versions import new_version
+from keras_attn.export.graph.graph_dedup import merge_equal_nodes
+from keras_attn.export.graph.utf8 import to_utf8
+from keras_attn.export.tasks import registry
+from keras_attn.export.tasks.signature import Signature
+from keras_attn.export.tasks.task import Task
+from keras_attn.export.verify import verification
 
 MAIN = "serving_default"
 
@@ -67,7 +67,7 @@ def export_model(
     Returns:
         The folder of the version.
     """
-    task = tasks.for_model(
+    task = registry.for_model(
         model,
         tokenizer=tokenizer,
         search=search,

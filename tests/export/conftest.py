@@ -2,7 +2,7 @@ import pytest
 import tensorflow as tf
 
 from keras_attn.export import exporting
-from keras_attn.export import tasks
+from keras_attn.export.tasks import registry
 from tests.export import writers
 
 
@@ -11,7 +11,7 @@ def export_task(tmp_path_factory):
     """A function that saves a model's task, as `export_model` does."""
 
     def export(model, **settings):
-        task = tasks.for_model(model, **settings)
+        task = registry.for_model(model, **settings)
         folder = tmp_path_factory.mktemp("servable")
         functions = exporting.save(task, task.signatures(), folder)
         return Servable(model, task, functions, folder)

@@ -19,11 +19,11 @@ import time
 import keras
 import numpy as np
 
+from keras_attn.export.bundle.model_card import write_model_card
+from keras_attn.export.bundle.recorded_examples import write_examples
+from keras_attn.export.bundle.versions import new_version
+from keras_attn.export.bundle.warmup import write_warmup
 from keras_attn.export.exporting import export_model
-from keras_attn.export.model_card import write_model_card
-from keras_attn.export.recorded_examples import write_examples
-from keras_attn.export.versions import new_version
-from keras_attn.export.warmup import write_warmup
 from keras_attn.layers import SelfAttention
 from tests.export.saved_modules import Echo
 

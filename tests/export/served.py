@@ -1,8 +1,8 @@
 """Tasks saved and asked as a server does it."""
 
 from keras_attn.export import exporting
-from keras_attn.export import loaded
-from keras_attn.export import separate_process
+from keras_attn.export.loader import loaded_model
+from keras_attn.export.loader import worker
 from tests import cpp_loader
 from tests.export import op_registry
 
@@ -16,10 +16,13 @@ def save(task, folder, *verbs):
 
 def ask(folder, requests):
     """Answers of the C++ loader to (signature, inputs), from one process."""
-    signatures = loaded.read_signatures(loaded.read_graph(folder))
-    results = separate_process.run_each(
+    signatures = loaded_model.read_signatures(loaded_model.read_graph(folder))
+    results = worker.run_each(
         folder,
-        [loaded.request(signatures, name, inputs) for name, inputs in requests],
+        [
+            loaded_model.request(signatures, name, inputs)
+            for name, inputs in requests
+        ],
     )
     refusals = [result for result in results if "message" in result]
     assert not refusals

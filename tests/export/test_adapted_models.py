@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from keras_attn.export import tasks
+from keras_attn.export.tasks import registry
 from tests.export import served
 from tests.export import writers
 
@@ -36,7 +36,7 @@ def quantised():
 @pytest.mark.parametrize("make_model", [with_lora, quantised])
 def test_the_server_answers_like_python(make_model, tmp_path):
     model = make_model()
-    task = tasks.for_model(model, tokenizer=writers.TARGET, max_length=5)
+    task = registry.for_model(model, tokenizer=writers.TARGET, max_length=5)
     served.save(task, tmp_path, "generate")
     (generate,) = [s for s in task.signatures() if s.name == "generate"]
     wanted = generate.function(text=tf.constant(PROMPTS))

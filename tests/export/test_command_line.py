@@ -8,9 +8,9 @@ import urllib.request
 import numpy as np
 import pytest
 
-from keras_attn.export import serving
+from keras_attn.export.bundle.recorded_examples import write_examples
 from keras_attn.export.command_line import main
-from keras_attn.export.recorded_examples import write_examples
+from keras_attn.export.server import loopback_server
 from tests.export.saved_modules import Echo
 
 TEXT = np.array([b"abc"], object)
@@ -62,7 +62,7 @@ def test_inspect_prints_what_is_inside(folder, capsys):
 
 def test_serve_answers_until_it_is_stopped(folder, capsys, monkeypatch):
     servers, answers = [], []
-    serve = serving.serve
+    serve = loopback_server.serve
 
     def remember(*arguments, **options):
         servers.append(serve(*arguments, **options))
@@ -87,7 +87,7 @@ def test_serve_answers_until_it_is_stopped(folder, capsys, monkeypatch):
         finally:
             os.kill(os.getpid(), signal.SIGTERM)
 
-    monkeypatch.setattr(serving, "serve", remember)
+    monkeypatch.setattr(loopback_server, "serve", remember)
     thread = threading.Thread(target=ask_and_stop)
     thread.start()
     # XLA would stay off for the tests that follow.

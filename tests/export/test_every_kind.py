@@ -6,7 +6,7 @@ import pytest
 
 from keras_attn.attention.multi_head import MultiHeadAttention
 from keras_attn.export.exporting import export_model
-from keras_attn.export.loaded import LoadedModel
+from keras_attn.export.loader.loaded_model import LoadedModel
 from tests.export import image_files
 from tests.export import served
 from tests.export import texts

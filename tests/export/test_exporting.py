@@ -7,11 +7,11 @@ import keras
 import numpy as np
 import pytest
 
-from keras_attn.export import verification
-from keras_attn.export import warmup
+from keras_attn.export.bundle import warmup
+from keras_attn.export.bundle.recorded_examples import read_examples
+from keras_attn.export.bundle.warmup import read_warmup
 from keras_attn.export.exporting import export_model
-from keras_attn.export.recorded_examples import read_examples
-from keras_attn.export.warmup import read_warmup
+from keras_attn.export.verify import verification
 from tests.export import writers
 
 TOKENIZERS = {"source": writers.SOURCE, "target": writers.TARGET}

@@ -8,11 +8,11 @@ import sys
 
 import pytest
 
-from keras_attn.export.differences import difference
-from keras_attn.export.loaded import LoadedModel
-from keras_attn.export.recorded_examples import read_examples
-from keras_attn.export.versions import list_versions
-from keras_attn.export.versions import newest_version
+from keras_attn.export.bundle.recorded_examples import read_examples
+from keras_attn.export.bundle.versions import list_versions
+from keras_attn.export.bundle.versions import newest_version
+from keras_attn.export.loader.loaded_model import LoadedModel
+from keras_attn.export.verify.differences import difference
 
 ROOT = pathlib.Path(__file__).parents[2]
 

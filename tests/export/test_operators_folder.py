@@ -18,7 +18,7 @@ from google.protobuf import text_format
 from google.protobuf import wrappers_pb2
 from tensorflow_serving.config import model_server_config_pb2
 
-from keras_attn.export.serving import serve
+from keras_attn.export.server.loopback_server import serve
 from tests.export import echo
 
 FOLDER = pathlib.Path(__file__).parents[2] / "export"

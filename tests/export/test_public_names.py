@@ -86,7 +86,7 @@ def test_every_task_is_at_the_door():
 
 def test_errors_name_what_there_is():
     names = set()
-    for path in pathlib.Path(export.__file__).parent.glob("*.py"):
+    for path in pathlib.Path(export.__file__).parent.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Raise):
                 names |= set(re.findall(r"`([A-Z]\w+)", ast.unparse(node)))

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from keras_attn.export.exporting import export_model
-from keras_attn.export.serving import serve
+from keras_attn.export.server.loopback_server import serve
 from keras_attn.models import Transformer
 from tests.export import echo
 from tests.export import writers

@@ -1,7 +1,7 @@
 import keras
 import pytest
 
-from keras_attn.export import tasks
+from keras_attn.export.tasks import registry
 from keras_attn.models import bert
 from tests.export import texts
 
@@ -20,14 +20,14 @@ TASKS_BY_HEAD = {
 def test_a_bert_is_served_by_its_head(head):
     needs_classes = head in ("classification", "token_classification")
     model = texts.bert(head, num_classes=3 if needs_classes else None)
-    task = tasks.for_model(model, tokenizer=texts.tokenizer(), max_length=8)
+    task = registry.for_model(model, tokenizer=texts.tokenizer(), max_length=8)
     assert type(task).__name__ == TASKS_BY_HEAD[head]
 
 
 def test_a_functional_model_is_served_by_its_input():
     image = keras.Input((4, 3, 1))
     flat = keras.layers.Flatten()(image)
-    task = tasks.for_model(keras.Model(image, flat), pixels=(0, 255))
+    task = registry.for_model(keras.Model(image, flat), pixels=(0, 255))
     assert type(task).__name__ == "ImageClassification"
-    task = tasks.for_model(keras.Model(image, image + 1))
+    task = registry.for_model(keras.Model(image, image + 1))
     assert type(task).__name__ == "FunctionalPrediction"

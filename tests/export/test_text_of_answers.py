@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from keras_attn.export import tasks
-from keras_attn.export.serving import serve
+from keras_attn.export.server.loopback_server import serve
+from keras_attn.export.tasks import registry
 from keras_attn.models import BERT
 from keras_attn.models import GPT
 from keras_attn.models import Transformer
@@ -55,7 +55,7 @@ def strings_model():
 
 
 def save(folder, model, verb, **settings):
-    return served.save(tasks.for_model(model, **settings), folder, verb)
+    return served.save(registry.for_model(model, **settings), folder, verb)
 
 
 def ask(folder, verb, *texts):
@@ -75,7 +75,7 @@ def test_a_generated_text_cut_inside_a_character_is_replaced(
     tokenizer, tmp_path
 ):
     model, settings = gpt(tokenizer), writes_only(tokenizer, *EURO)
-    task = tasks.for_model(model, max_length=5, **settings)
+    task = registry.for_model(model, max_length=5, **settings)
     served.save(task, tmp_path / "1", "generate")
     (found,) = [
         each.function(text=tf.constant(["a", "b c"]))

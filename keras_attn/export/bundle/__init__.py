@@ -1,0 +1,1 @@
+"""What the folder of a version holds, and how it is written."""

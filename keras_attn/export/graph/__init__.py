@@ -1,0 +1,1 @@
+"""Tensor code that runs inside a served graph: core ops, rows independent."""

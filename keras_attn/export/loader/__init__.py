@@ -1,0 +1,1 @@
+"""TensorFlow's C++ session: SavedModels without Python TensorFlow."""

@@ -1,0 +1,1 @@
+"""A loopback server that speaks TF Serving's gRPC and REST."""

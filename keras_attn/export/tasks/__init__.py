@@ -1,0 +1,1 @@
+"""What each kind of model can be asked, as signatures."""

@@ -1,0 +1,54 @@
+"""A model that sorts texts into classes, as a servable."""
+
+from collections.abc import Sequence
+
+import tensorflow as tf
+
+from keras_attn.export.graph.labels import Labels
+from keras_attn.export.tasks.text_task import TextTask
+from keras_attn.models.bert import BERT
+from keras_attn.text.tokenizer import Tokenizer
+
+
+class TextClassification(TextTask):
+    """Which class a text, or a pair of texts, belongs to.
+
+    The verbs are `classify` (text), `classify_pairs` (text, second) and
+    `embed` (text). `classify` answers `label`, (batch,) strings or int64,
+    `scores`, (batch, classes) probabilities, `valid` and `truncated`. A model
+    that was trained to tell whether one text follows another has pairs first.
+
+    Args:
+        model: A `BERT` with the head "classification" or "next_sentence".
+        tokenizer: The tokenizer that it was trained with.
+        max_length: The most tokens that are read; all positions if None.
+        labels: Names of the classes; answers are numbers without them.
+        xla: Whether every signature has a compiled twin.
+    """
+
+    HEADS = ("classification", "next_sentence")
+
+    def __init__(
+        self,
+        model: BERT,
+        *,
+        tokenizer: Tokenizer | None = None,
+        max_length: int | None = None,
+        labels: Sequence[str] | None = None,
+        xla: bool = False,
+    ):
+        super().__init__(
+            model, tokenizer=tokenizer, max_length=max_length, xla=xla
+        )
+        self.labels = Labels(labels, num_classes=model.output_shape[-1])
+
+    def signatures(self):
+        pairs = self.examples("text", "second")
+        verbs = self.verb("classify_pairs", self._classify, examples=pairs)
+        if self.model.config["head"] == "classification":
+            verbs = self.verb("classify", self._classify) + verbs
+        return verbs + self.embed()
+
+    def _classify(self, logits, rows):
+        scores = tf.nn.softmax(tf.cast(logits, tf.float32))  # (batch, classes)
+        return {"label": self.labels(scores), "scores": scores}

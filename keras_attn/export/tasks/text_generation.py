@@ -1,0 +1,132 @@
+"""Text in, its continuation out."""
+
+import keras
+import tensorflow as tf
+
+from keras_attn.export.bundle import example_texts
+from keras_attn.export.graph import request_text
+from keras_attn.export.graph.invalid_rows import blank_invalid
+from keras_attn.export.graph.shared_function import shared_function
+from keras_attn.export.graph.utf8 import is_utf8
+from keras_attn.export.tasks import tokenizer_checks
+from keras_attn.export.tasks.generative_task import TEXT
+from keras_attn.export.tasks.generative_task import GenerativeTask
+from keras_attn.export.tasks.search import Search
+from keras_attn.export.tasks.signature import Signature
+from keras_attn.text.tokenizer import Tokenizer
+
+_USUAL_LENGTH = 128
+_USUAL_PROMPT = 512
+
+
+class TextGeneration(GenerativeTask):
+    """A language model that goes on from a text, such as `GPT`.
+
+        tokens = prompt, answer
+
+    A text is `valid` if it is UTF-8 and has at least one token, and if its
+    row's options are in range; any other gets an empty answer. It is
+    `truncated` if it has more tokens than are read: the last ones are.
+
+    Args:
+        model: Has `prompt({"tokens", "lengths"})`, `encode` and `step`.
+        tokenizer: The tokenizer that the model was trained with.
+        search: "greedy", "sample" or "beam".
+        max_length: The most tokens of an answer, its end included; if None,
+            128, or half of the positions that the model has learned if that
+            is fewer.
+        prompt_length: The most tokens that are read; if None, the positions
+            that `max_length` leaves, or 512 where none are learned.
+        xla: Whether there are compiled twins of the first two signatures.
+        **search_options: Further arguments of the search, such as `top_k`.
+    """
+
+    VERB = "generate"
+
+    def __init__(
+        self,
+        model: keras.Model,
+        *,
+        tokenizer: Tokenizer | None = None,
+        search: str = "greedy",
+        max_length: int | None = None,
+        prompt_length: int | None = None,
+        xla: bool = False,
+        **search_options,
+    ):
+        tokenizer_checks.check_tokenizer(model, tokenizer, "target")
+        positions = tokenizer_checks.positions(model)
+        if max_length is None:
+            max_length = _USUAL_LENGTH
+            if positions is not None:
+                max_length = min(max_length, positions // 2)
+        # A prompt has one token at least.
+        most = None if positions is None else positions - 1
+        tokenizer_checks.check_length("max_length", max_length, most)
+        room = None if positions is None else positions - max_length
+        if prompt_length is None:
+            prompt_length = room or _USUAL_PROMPT
+        tokenizer_checks.check_length("prompt_length", prompt_length, room)
+        self.prompt_length = prompt_length
+        search = Search(
+            model,
+            search,
+            max_length=max_length,
+            end_id=tokenizer.end_id,
+            options=search_options,
+        )
+        super().__init__(model, tokenizer=tokenizer, search=search, xla=xla)
+        self._prefill = shared_function(self.prefill)
+
+    @staticmethod
+    def accepts(model: keras.Model) -> bool:
+        """Whether a model goes on from prompts."""
+        needed = ("prompt", "encode", "step")
+        return all(hasattr(model, name) for name in needed)
+
+    def further_signatures(self) -> list[Signature]:
+        if not hasattr(self.model, "prefill"):
+            return []
+        example = {"text": example_texts.column(self.example_texts()[0][-1])}
+        return [Signature("embed", self._embed, {"text": TEXT}, (example,))]
+
+    def read(self, text, *, fixed=False):
+        ids, valid, truncated = request_text.read(
+            self.tokenizer, text, self.prompt_length, from_end=True
+        )
+        width = self.prompt_length if fixed else None
+        lengths = tf.cast(ids.row_lengths(), tf.int32)
+        # Nothing after a row's length is looked at.
+        tokens = ids.to_tensor(shape=(None, width))
+        return (tokens, lengths), valid, truncated
+
+    def begin(self, tokens, lengths):
+        if hasattr(self.model, "prefill"):
+            return self._prefill(tokens, lengths)[1:]
+        inputs, last = self.model.prompt({"tokens": tokens, "lengths": lengths})
+        return self.model.encode(inputs, self.search.max_length), last
+
+    def prefill(self, tokens, lengths):
+        """Vectors of a prompt's tokens, the state and the last tokens."""
+        inputs, last = self.model.prompt({"tokens": tokens, "lengths": lengths})
+        return *self.model.prefill(inputs, self.search.max_length), last
+
+    def read_answers(self, answer):
+        length = self.search.max_length
+        ids, _, truncated = request_text.read(self.tokenizer, answer, length)
+        lengths = tf.cast(ids.row_lengths(), tf.int32)
+        dense = ids.to_tensor(shape=(None, length))
+        return dense, lengths, is_utf8(answer), truncated
+
+    def example_texts(self):
+        texts = example_texts.sentences(self.tokenizer)
+        return texts, example_texts.too_long(self.tokenizer, self.prompt_length)
+
+    def _embed(self, text):
+        (tokens, lengths), valid, truncated = self._read(text)
+        real = tf.sequence_mask(lengths, tf.shape(tokens)[1], tf.float32)
+        vectors = tf.cast(self._prefill(tokens, lengths)[0], tf.float32)
+        total = tf.einsum("blf,bl->bf", vectors, real)
+        mean = total / tf.reduce_sum(real, axis=1, keepdims=True)
+        outputs = {"embedding": mean, "truncated": truncated}
+        return blank_invalid(outputs, valid)

@@ -1,0 +1,33 @@
+"""A model that gives texts a number, as a servable."""
+
+import tensorflow as tf
+
+from keras_attn.export.tasks.text_task import TextTask
+
+
+class TextRegression(TextTask):
+    """The number that goes with a text, or with a pair of texts.
+
+    The verbs are `regress` (text), `regress_pairs` (text, second) and `embed`
+    (text). `regress` answers `value`, (batch,) floats, `valid` and
+    `truncated`.
+
+    Args:
+        model: A `BERT` with the head "regression".
+        tokenizer: The tokenizer that it was trained with.
+        max_length: The most tokens that are read; all positions if None.
+        xla: Whether every signature has a compiled twin.
+    """
+
+    HEADS = ("regression",)
+
+    def signatures(self):
+        pairs = self.examples("text", "second")
+        return [
+            *self.verb("regress", self._regress),
+            *self.verb("regress_pairs", self._regress, examples=pairs),
+            *self.embed(),
+        ]
+
+    def _regress(self, values, rows):
+        return {"value": tf.cast(values[:, 0], tf.float32)}

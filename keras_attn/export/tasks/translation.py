@@ -1,0 +1,217 @@
+"""Text in, text in another language out."""
+
+import inspect
+
+import keras
+import tensorflow as tf
+
+from keras_attn.export.bundle import example_texts
+from keras_attn.export.graph import request_text
+from keras_attn.export.graph.invalid_rows import blank_invalid
+from keras_attn.export.graph.shared_function import shared_function
+from keras_attn.export.graph.utf8 import is_utf8
+from keras_attn.export.tasks import tokenizer_checks
+from keras_attn.export.tasks.generative_task import TEXT
+from keras_attn.export.tasks.generative_task import GenerativeTask
+from keras_attn.export.tasks.search import Search
+from keras_attn.export.tasks.signature import Signature
+from keras_attn.text.tokenizer import Tokenizer
+
+_USUAL_LENGTH = 128
+
+
+class Translation(GenerativeTask):
+    """A model that reads a source and writes a target, such as `Transformer`.
+
+        source = ids, END        target = START, answer
+
+    A text is `valid` if it is UTF-8 and has at least one token, and if its
+    row's options are in range; any other gets an empty answer. It is
+    `truncated` if it has more tokens than are read: the first ones are.
+
+    Args:
+        model: Has `encode({"source"}, max_length)` and `step`.
+        tokenizer: One for both sides, or `{"source": ..., "target": ...}`.
+        search: "greedy", "sample" or "beam".
+        max_length: The most tokens of an answer, its end included; if None,
+            128, or the positions that the model has learned if they are fewer.
+        source_length: The most tokens of a source, its end included; if
+            None, the positions, or `max_length` where none are learned.
+        start_id: What targets begin with; the tokenizer's START if None.
+        source_start: Whether sources begin with START, as BART's do.
+        reverse_source: Whether sources are read backwards, END still last.
+        xla: Whether there are compiled twins of the first two signatures.
+        **search_options: Further arguments of the search, such as `width`.
+    """
+
+    VERB = "translate"
+
+    def __init__(
+        self,
+        model: keras.Model,
+        *,
+        tokenizer: Tokenizer | dict | None = None,
+        search: str = "greedy",
+        max_length: int | None = None,
+        source_length: int | None = None,
+        start_id: int | None = None,
+        source_start: bool = False,
+        reverse_source: bool = False,
+        xla: bool = False,
+        **search_options,
+    ):
+        if not isinstance(tokenizer, dict):
+            tokenizer = {"source": tokenizer, "target": tokenizer}
+        source, target = tokenizer.get("source"), tokenizer.get("target")
+        needed = ["pad", "end", *(["start"] if source_start else [])]
+        tokenizer_checks.check_tokenizer(model, source, "source", parts=needed)
+        needed = ["end", *(["start"] if start_id is None else [])]
+        tokenizer_checks.check_tokenizer(model, target, "target", parts=needed)
+        _check_padding(model, source)
+
+        positions = tokenizer_checks.positions(model)
+        if max_length is None:
+            max_length = min(_USUAL_LENGTH, positions or _USUAL_LENGTH)
+        if source_length is None:
+            source_length = positions or max_length
+        tokenizer_checks.check_length("max_length", max_length, positions)
+        tokenizer_checks.check_length("source_length", source_length, positions)
+        self.source = source
+        self.source_length = source_length
+        self.start_id = target.start_id if start_id is None else start_id
+        self.source_start = source_start
+        self.reverse_source = reverse_source
+        search = Search(
+            model,
+            search,
+            max_length=max_length,
+            end_id=target.end_id,
+            options=search_options,
+        )
+        super().__init__(model, tokenizer=target, search=search, xla=xla)
+        self._encoder = None
+        if hasattr(model, "encoder"):
+            self._encoder = shared_function(lambda source: model.memory(source))
+
+    @staticmethod
+    def accepts(model: keras.Model) -> bool:
+        """Whether a model writes a target to a source."""
+        steps = hasattr(model, "encode") and hasattr(model, "step")
+        names = {x.name for x in getattr(model, "inputs", None) or ()}
+        from_source = not names or "source" in names
+        return steps and from_source and not hasattr(model, "prompt")
+
+    def further_signatures(self) -> list[Signature]:
+        example = {"text": example_texts.column(self.example_texts()[0][-1])}
+        signatures = []
+        parameters = inspect.signature(self.model.encode).parameters
+        if "keep_attention" in parameters:
+            signatures.append(
+                Signature(
+                    "attention", self._attention, {"text": TEXT}, (example,)
+                )
+            )
+        if self._encoder is not None:
+            signatures.append(
+                Signature("embed", self._embed, {"text": TEXT}, (example,))
+            )
+        return signatures
+
+    def read(self, text, *, fixed=False):
+        room = self.source_length - 1 - self.source_start
+        ids, valid, truncated = request_text.read(self.source, text, room)
+        if self.reverse_source:
+            ids = tf.reverse(ids, axis=[1])
+        rows = tf.shape(text)[0]
+        parts = [ids, tf.fill([rows, 1], self.source.end_id)]
+        if self.source_start:
+            parts.insert(0, tf.fill([rows, 1], self.source.start_id))
+        width = self.source_length if fixed else None
+        source = tf.concat(parts, axis=1).to_tensor(
+            self.source.pad_id, shape=(None, width)
+        )
+        return (source,), valid, truncated
+
+    def begin(self, source):
+        known = {}
+        if self._encoder is not None:
+            known["memory"] = self._encoder(source)
+        state = self.model.encode(
+            {"source": source}, self.search.max_length, **known
+        )
+        return state, tf.fill([tf.shape(source)[0]], self.start_id)
+
+    def read_answers(self, answer):
+        # The end needs room too.
+        length = self.search.max_length
+        ids, _, truncated = request_text.read(
+            self.tokenizer, answer, length - 1
+        )
+        end = tf.fill([tf.shape(answer)[0], 1], self.tokenizer.end_id)
+        ids = tf.concat([ids, end], axis=1)
+        lengths = tf.cast(ids.row_lengths(), tf.int32)
+        dense = ids.to_tensor(shape=(None, length))
+        return dense, lengths, is_utf8(answer), truncated
+
+    def example_texts(self):
+        room = self.source_length - 1 - self.source_start
+        texts = example_texts.sentences(self.source)
+        return texts, example_texts.too_long(self.source, room)
+
+    def _attention(self, text):
+        (source,), valid, truncated = self._read(text)
+        state, start_id = self._begin(source)
+        shape = [tf.shape(text)[0], self.search.max_length, tf.shape(source)[1]]
+        # As `encode` would with `keep_attention`, but with one encoder for
+        # all signatures.
+        state["attention"] = tf.zeros(shape)
+        found = self.search.find(
+            state, start_id, self.limits(valid), keep_state=True
+        )
+        width = self.source_length
+        missing = [0, width - tf.shape(source)[1]]
+        source = tf.pad(
+            source, [[0, 0], missing], constant_values=self.source.pad_id
+        )
+        source = tf.ensure_shape(source, [None, width])
+        weights = tf.pad(found["state"]["attention"], [[0, 0], [0, 0], missing])
+        real = source != self.source.pad_id
+        written = tf.sequence_mask(found["lengths"], self.search.max_length)
+        seen = written[:, :, None] & real[:, None, :]
+        return self.reply(
+            found["tokens"],
+            valid,
+            truncated,
+            source_tokens=_spell(self.source, source, real),
+            source_lengths=tf.reduce_sum(tf.cast(real, tf.int32), axis=1),
+            answer_tokens=_spell(self.tokenizer, found["tokens"], written),
+            answer_lengths=found["lengths"],
+            weights=tf.where(seen, weights, 0.0),
+        )
+
+    def _embed(self, text):
+        (source,), valid, truncated = self._read(text)
+        real = tf.cast(source != self.source.pad_id, tf.float32)
+        memory = tf.cast(self._encoder(source), tf.float32)
+        total = tf.einsum("bsf,bs->bf", memory, real)
+        mean = total / tf.reduce_sum(real, axis=1, keepdims=True)
+        outputs = {"embedding": mean, "truncated": truncated}
+        return blank_invalid(outputs, valid)
+
+
+def _spell(tokenizer, ids, real):
+    """Each token as text: (batch, length) strings, empty where not real."""
+    ids = tf.minimum(ids, tokenizer.vocabulary_size - 1)
+    tokens = tokenizer.detokenize(ids[:, :, None], keep_special=True)
+    return tf.where(real, tokens, "")
+
+
+def _check_padding(model, tokenizer):
+    config = tokenizer_checks.config_of(model)
+    pad_id = config.get("pad_id", tokenizer.pad_id)
+    if pad_id is None or pad_id != tokenizer.pad_id:
+        raise ValueError(
+            "Sources of one batch are padded, so the model and the source's "
+            f"tokenizer must agree on the id of padding. Received: pad_id="
+            f"{pad_id} in the model, {tokenizer.pad_id} in the tokenizer."
+        )

@@ -1,0 +1,1 @@
+"""Proof that an exported model answers as it did."""

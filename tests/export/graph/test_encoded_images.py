@@ -1,0 +1,81 @@
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from keras_attn.data.decode import decode_image
+from keras_attn.export.graph.encoded_images import EncodedImages
+from tests.export.image_files import BAD
+from tests.export.image_files import GOOD
+from tests.export.image_files import MAX_PIXELS
+from tests.export.image_files import bomb
+
+
+@pytest.mark.parametrize("fit", ["crop", "squeeze"])
+@pytest.mark.parametrize("channels", [1, 3])
+def test_pixels_are_those_of_the_training_pipeline(channels, fit):
+    files = list(GOOD.values())
+    read = EncodedImages((6, 5), channels, fit=fit)(tf.constant(files))
+    assert read["valid"].numpy().all()
+    for file, image in zip(files, read["images"], strict=True):
+        expected = decode_image(file, (6, 5), channels, fit=fit)
+        np.testing.assert_array_equal(image, expected)
+
+
+def test_a_bad_file_fails_no_other():
+    files = [*BAD.values(), GOOD["png"], *BAD.values()]
+    images = EncodedImages((6, 5), 3, max_pixels=MAX_PIXELS)
+    read = images(tf.constant(files))
+    assert np.flatnonzero(read["valid"]).tolist() == [len(BAD)]
+    (alone,) = images(tf.constant([GOOD["png"]]))["images"]
+    np.testing.assert_array_equal(read["images"][len(BAD)], alone)
+    assert not np.any(read["images"][0])
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_each_bad_file_is_flagged(name):
+    images = EncodedImages((6, 5), 3, max_pixels=MAX_PIXELS)
+    read = images(tf.constant([BAD[name]]))
+    assert read["valid"].numpy().tolist() == [False]
+    assert read["images"].shape == (1, 6, 5, 3)
+
+
+@pytest.mark.parametrize("name", ["jpeg", "png", "gif", "bmp"])
+def test_every_kind_of_file_says_how_large_it_is(name):
+    file = tf.constant([GOOD[name]])  # 9 * 7 pixels
+    for limit, valid in ((62, False), (63, True)):
+        read = EncodedImages((6, 5), 3, max_pixels=limit)(file)
+        assert read["valid"].numpy().tolist() == [valid]
+
+
+def test_what_is_called_a_bomb_would_be_read_otherwise():
+    read = EncodedImages((6, 5), 1)(tf.constant([bomb(300)]))
+    assert read["valid"].numpy().tolist() == [True]
+
+
+def test_a_batch_without_rows_can_be_read():
+    read = EncodedImages((6, 5), 3)(tf.zeros([0], tf.string))
+    assert read["images"].shape == (0, 6, 5, 3)
+    assert read["valid"].shape == (0,)
+
+
+def test_pixels_have_the_range_that_is_asked_for():
+    file = tf.constant([GOOD["png"]])
+    unit = EncodedImages((6, 5), 3)(file)["images"]
+    for lowest, highest in ((0, 255), (-1, 1)):
+        read = EncodedImages((6, 5), 3, pixels=(lowest, highest))(file)
+        expected = lowest + (highest - lowest) * unit
+        np.testing.assert_allclose(read["images"], expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("settings", "complaint"),
+    [
+        ({"channels": 4}, "1 or 3. Received: 4"),
+        ({"fit": "stretch"}, "'stretch'"),
+        ({"pixels": (1, 0)}, r"Received: \(1, 0\)"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(settings, complaint):
+    settings = {"channels": 3, **settings}
+    with pytest.raises(ValueError, match=complaint):
+        EncodedImages((6, 5), **settings)
