@@ -16,41 +16,41 @@ Changes to batches  mask_tokens, augment, three_augment, rand_augment, mixup,
                     cutmix, mixup_or_cutmix
 """
 
-from keras_attn.data.augmentation import augment
-from keras_attn.data.batching import batches
-from keras_attn.data.batching import bucket_specs
+from keras_attn.data.augment.augmentation import augment
+from keras_attn.data.augment.mixup import cutmix
+from keras_attn.data.augment.mixup import mixup
+from keras_attn.data.augment.mixup import mixup_or_cutmix
+from keras_attn.data.augment.rand_augment import rand_augment
+from keras_attn.data.augment.three_augment import three_augment
+from keras_attn.data.builtin.digit_images import digits
+from keras_attn.data.builtin.emoji_names import emoji_phrases
+from keras_attn.data.builtin.phrase_pairs import phrases
+from keras_attn.data.builtin.scenes import digit_scenes
 from keras_attn.data.by_name import load
-from keras_attn.data.caption_files import captions
-from keras_attn.data.captioned_images import captioning
-from keras_attn.data.columns import arrays
-from keras_attn.data.decode import decode_image
-from keras_attn.data.deit_augmentation import three_augment
-from keras_attn.data.digit_images import digits
-from keras_attn.data.emoji_names import emoji_phrases
-from keras_attn.data.idx_files import idx
-from keras_attn.data.image_files import class_names
-from keras_attn.data.image_files import image_folder
-from keras_attn.data.labelled_images import image_classification
-from keras_attn.data.labelled_texts import text_classification
-from keras_attn.data.lengths import count_too_long
-from keras_attn.data.lines import parallel_lines
-from keras_attn.data.lines import text_documents
-from keras_attn.data.lines import text_lines
-from keras_attn.data.masked_tokens import mask_tokens
-from keras_attn.data.masked_tokens import masked_language_model
-from keras_attn.data.mix import cutmix
-from keras_attn.data.mix import mixup
-from keras_attn.data.mix import mixup_or_cutmix
-from keras_attn.data.next_tokens import language_model
-from keras_attn.data.phrase_pairs import phrases
-from keras_attn.data.random_augmentation import rand_augment
-from keras_attn.data.scenes import digit_scenes
-from keras_attn.data.sequences import sequence_regression
-from keras_attn.data.tfds_folders import tfds_image_folder
-from keras_attn.data.tfds_folders import tfds_translate_folder
-from keras_attn.data.tfds_names import from_tfds
-from keras_attn.data.translation_pairs import translation
-from keras_attn.data.tsv import tab_separated
+from keras_attn.data.pipeline.batching import batches
+from keras_attn.data.pipeline.batching import bucket_specs
+from keras_attn.data.pipeline.lengths import count_too_long
+from keras_attn.data.sources.arrays import arrays
+from keras_attn.data.sources.caption_files import captions
+from keras_attn.data.sources.idx_files import idx
+from keras_attn.data.sources.image_files import class_names
+from keras_attn.data.sources.image_files import image_folder
+from keras_attn.data.sources.lines import parallel_lines
+from keras_attn.data.sources.lines import text_documents
+from keras_attn.data.sources.lines import text_lines
+from keras_attn.data.sources.tfds_folders import tfds_image_folder
+from keras_attn.data.sources.tfds_folders import tfds_translate_folder
+from keras_attn.data.sources.tfds_names import from_tfds
+from keras_attn.data.sources.tsv import tab_separated
+from keras_attn.data.tasks.captioning import captioning
+from keras_attn.data.tasks.image_classification import image_classification
+from keras_attn.data.tasks.language_model import language_model
+from keras_attn.data.tasks.masked_language_model import mask_tokens
+from keras_attn.data.tasks.masked_language_model import masked_language_model
+from keras_attn.data.tasks.sequence_regression import sequence_regression
+from keras_attn.data.tasks.text_classification import text_classification
+from keras_attn.data.tasks.translation import translation
+from keras_attn.image.decode import decode_image
 
 __all__ = [
     "arrays",

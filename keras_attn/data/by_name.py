@@ -2,12 +2,12 @@
 
 import tensorflow as tf
 
-from keras_attn.data.digit_images import digits
-from keras_attn.data.emoji_names import emoji_phrases
-from keras_attn.data.phrase_pairs import phrases
-from keras_attn.data.scenes import digit_scenes
-from keras_attn.data.tfds_names import PREFIX
-from keras_attn.data.tfds_names import from_tfds
+from keras_attn.data.builtin.digit_images import digits
+from keras_attn.data.builtin.emoji_names import emoji_phrases
+from keras_attn.data.builtin.phrase_pairs import phrases
+from keras_attn.data.builtin.scenes import digit_scenes
+from keras_attn.data.sources.tfds_names import PREFIX
+from keras_attn.data.sources.tfds_names import from_tfds
 
 BUILT_IN = {
     "digit_scenes": digit_scenes,

@@ -4,7 +4,7 @@ import keras
 import pytest
 import tensorflow as tf
 
-from keras_attn.data.batching import batches
+from keras_attn.data.pipeline.batching import batches
 from keras_attn.models import GPT
 
 STEPS_BEFORE, STEPS_AFTER = 5, 4  # into the second pass

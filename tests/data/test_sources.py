@@ -4,17 +4,17 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from keras_attn.data.caption_files import captions
-from keras_attn.data.columns import arrays
-from keras_attn.data.idx_files import idx
-from keras_attn.data.image_files import image_folder
-from keras_attn.data.lines import parallel_lines
-from keras_attn.data.lines import text_documents
-from keras_attn.data.lines import text_lines
-from keras_attn.data.tfds_folders import tfds_image_folder
-from keras_attn.data.tfds_folders import tfds_translate_folder
-from keras_attn.data.tfds_names import from_tfds
-from keras_attn.data.tsv import tab_separated
+from keras_attn.data.sources.arrays import arrays
+from keras_attn.data.sources.caption_files import captions
+from keras_attn.data.sources.idx_files import idx
+from keras_attn.data.sources.image_files import image_folder
+from keras_attn.data.sources.lines import parallel_lines
+from keras_attn.data.sources.lines import text_documents
+from keras_attn.data.sources.lines import text_lines
+from keras_attn.data.sources.tfds_folders import tfds_image_folder
+from keras_attn.data.sources.tfds_folders import tfds_translate_folder
+from keras_attn.data.sources.tfds_names import from_tfds
+from keras_attn.data.sources.tsv import tab_separated
 from tests.data.source_files import idx_bytes
 from tests.data.source_files import pack
 from tests.data.source_files import tfds_builders

@@ -3,7 +3,7 @@
 import numpy as np
 import tensorflow as tf
 
-from keras_attn.data.segments import join_texts
+from keras_attn.data.tasks.segments import join_texts
 from keras_attn.models import BERT
 from keras_attn.text import WordPieceTokenizer
 from keras_attn.text.special_tokens import DEFAULT

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from keras_attn.data.decode import decode_image
 from keras_attn.export.graph.encoded_images import EncodedImages
+from keras_attn.image.decode import decode_image
 from tests.export.image_files import BAD
 from tests.export.image_files import GOOD
 from tests.export.image_files import MAX_PIXELS

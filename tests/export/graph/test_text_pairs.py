@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from keras_attn.data.segments import join_texts
+from keras_attn.data.tasks.segments import join_texts
 from keras_attn.export.graph.text_pairs import TextPairs
 from keras_attn.text import ByteTokenizer
 from keras_attn.text import WordPieceTokenizer

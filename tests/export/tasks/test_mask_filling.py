@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from keras_attn.data.segments import join_texts
+from keras_attn.data.tasks.segments import join_texts
 from keras_attn.export.tasks.mask_filling import MaskFilling
 from keras_attn.text import WordPieceTokenizer
 from keras_attn.text.special_tokens import DEFAULT

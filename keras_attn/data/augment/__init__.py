@@ -1,0 +1,1 @@
+"""Images that look different in every epoch."""

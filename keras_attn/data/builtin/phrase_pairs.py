@@ -1,0 +1,102 @@
+"""Sentences of a small grammar in two languages, with their alignment."""
+
+import numpy as np
+import tensorflow as tf
+
+from keras_attn.data.builtin import grammar
+from keras_attn.data.builtin.splits import SPLITS
+from keras_attn.data.builtin.splits import check_split
+
+NOUNS = grammar.ANIMATE + grammar.THINGS
+NUM_DRAWS = 16  # more than one sentence needs
+
+
+def phrases(
+    split: str = "train", *, num_examples: int = 20_000, seed: int = 0
+) -> tf.data.Dataset:
+    """Generate sentences whose every word is known to come from which.
+
+    English is translated into a French with its verb last: "my dog never looks
+    for a lemon" becomes "mon chien un citron ne cherche jamais". The tables are
+    in `data.builtin.grammar`; they make more than 100 million sentences.
+
+    What is held out are pairs of adjective and noun: one adjective of ten for
+    each noun is in "validation" only, another in "test" only. Each sentence of
+    those splits has one such pair; its words are all in "train", apart.
+
+    Args:
+        split: "train", "validation" or "test".
+        num_examples: How many sentences, no two alike.
+        seed: Draws other sentences of the same split.
+
+    Returns:
+        `{"source", "target", "alignment"}`: two scalar strings, words between
+        single spaces, and booleans (target, source) = (16, 14), True where a
+        target word comes from a source word, False after the last word.
+    """
+    check_split(split)
+    if num_examples < 1:
+        raise ValueError(
+            f"`num_examples` must be at least 1. Received: {num_examples}."
+        )
+    rng = np.random.default_rng([seed, SPLITS.index(split)])
+    sentences = {}
+    while len(sentences) < num_examples:
+        source, target, alignment = _sentence(split, rng.random(NUM_DRAWS))
+        sentences[source] = (target, alignment)
+    alignments = np.zeros(
+        (num_examples, grammar.MAX_TARGET, grammar.MAX_SOURCE), bool
+    )
+    for padded, (_, alignment) in zip(
+        alignments, sentences.values(), strict=True
+    ):
+        rows, columns = alignment.shape
+        padded[:rows, :columns] = alignment
+    return tf.data.Dataset.from_tensor_slices(
+        {
+            "source": list(sentences),
+            "target": [target for target, _ in sentences.values()],
+            "alignment": alignments,
+        }
+    )
+
+
+def adjectives_of(noun: tuple, split: str) -> list[tuple]:
+    """The adjectives that stand with a noun in a split: 8 of 10, 1 or 1."""
+    held_out = {0: "test", 1: "validation"}
+    start = NOUNS.index(noun)
+    return [
+        adjective
+        for place, adjective in enumerate(grammar.ADJECTIVES)
+        if held_out.get((start + place) % len(grammar.ADJECTIVES), "train")
+        == split
+    ]
+
+
+def _sentence(split, draws):
+    """One sentence, chosen by numbers from 0 to 1."""
+    draws = iter(draws)
+
+    def choose(table):
+        return table[int(next(draws) * len(table))]
+
+    def noun_phrase(noun, split):
+        plural = choose([False, True])
+        determiner = choose(grammar.PLURAL if plural else grammar.SINGULAR)
+        adjective = choose(adjectives_of(noun, split))
+        # Half of the nouns in "train" stand alone.
+        if split == "train" and choose([False, True]):
+            adjective = None
+        return plural, determiner, noun, adjective
+
+    subject = choose(grammar.ANIMATE)
+    object = choose([noun for noun in NOUNS if noun != subject])
+    splits = choose([(split, "train"), ("train", split)])
+    return grammar.translate(
+        noun_phrase(subject, splits[0]),
+        choose(grammar.VERBS),
+        noun_phrase(object, splits[1]),
+        negation=choose([None] * len(grammar.NEGATIONS) + grammar.NEGATIONS),
+        future=choose([False, True]),
+        circumstance=choose([None, *grammar.CIRCUMSTANCES]),
+    )

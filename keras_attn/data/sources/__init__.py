@@ -1,0 +1,1 @@
+"""Examples from files, arrays and tensorflow-datasets."""

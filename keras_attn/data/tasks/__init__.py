@@ -1,0 +1,1 @@
+"""From examples of a source to what a model is trained on."""

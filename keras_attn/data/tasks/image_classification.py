@@ -1,0 +1,57 @@
+"""Images and their classes, as training examples."""
+
+import tensorflow as tf
+
+from keras_attn.image.decode import decode_image
+
+
+def image_classification(
+    examples: tf.data.Dataset,
+    *,
+    size: int | tuple[int, int],
+    channels: int = 3,
+    fit: str = "crop",
+) -> tf.data.Dataset:
+    """Training examples of image classification.
+
+    Args:
+        examples: `{"image", "label"}`: the bytes of an image file or uint8
+            (height, width, channels), and an integer scalar.
+        size: Height and width of the images; one number for a square.
+        channels: 3 for colour, 1 for grey; images are converted.
+        fit: "crop" keeps the proportions and cuts off what is too long,
+            "squeeze" keeps the whole image and not its proportions.
+
+    Returns:
+        `(image, label)`: float32 (height, width, channels) between 0 and 1,
+        and an int32 scalar.
+    """
+    check_fields(examples, {"image", "label"})
+    label = examples.element_spec["label"]
+    if not label.dtype.is_integer or label.shape.rank != 0:
+        raise ValueError(
+            "`label` must be an integer scalar, the number of the class. "
+            f"Received: {label.dtype.name} of shape {label.shape}."
+        )
+
+    def encode(example):
+        image = decode_image(example["image"], size, channels, fit=fit)
+        return image, tf.cast(example["label"], tf.int32)
+
+    return examples.map(encode, tf.data.AUTOTUNE)
+
+
+def check_fields(examples: tf.data.Dataset, wanted: set) -> None:
+    """Raise ValueError unless examples are dictionaries with these fields."""
+    spec = examples.element_spec
+    if not isinstance(spec, dict):
+        raise ValueError(
+            f"Examples must be dictionaries with {sorted(wanted)}. "
+            f"Received: {spec}"
+        )
+    missing = wanted - spec.keys()
+    if missing:
+        raise ValueError(
+            f"Examples lack {sorted(missing)}; they have {sorted(spec)}. "
+            "Rename the fields with `Dataset.map`, or choose another task."
+        )

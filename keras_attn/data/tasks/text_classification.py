@@ -1,0 +1,50 @@
+"""Texts and their labels as training examples."""
+
+import tensorflow as tf
+
+from keras_attn.data.tasks import encoding
+from keras_attn.data.tasks.segments import join_texts
+from keras_attn.text.tokenizer import Tokenizer
+
+
+def text_classification(
+    examples: tf.data.Dataset, tokenizer: Tokenizer
+) -> tf.data.Dataset:
+    """Training examples of classifying a text or a pair of texts.
+
+        tokens = START, text, END[, text_pair, END]
+
+    Args:
+        examples: `{"text", "label"}` or `{"text", "text_pair", "label"}`:
+            scalar strings, and a label, which is a class as an integer or,
+            for regression, a floating-point number.
+        tokenizer: Its START and END are BERT's [CLS] and [SEP].
+
+    Returns:
+        `({"tokens", "segments"}, label)`: int32 (tokens,) each, and an int32 or
+        float32 scalar. `segments` are 0, and 1 in the second text.
+
+    Reference:
+        Devlin et al. 2019, section 3. https://arxiv.org/abs/1810.04805
+    """
+    encoding.check_texts(examples, "text", optional="text_pair")
+    dtype = _label_type(examples.element_spec)
+
+    def encode(example):
+        pair = example.get("text_pair")
+        inputs = join_texts(tokenizer, example["text"], pair)
+        return inputs, tf.cast(example["label"], dtype)
+
+    return encoding.encode(examples, encode)
+
+
+def _label_type(fields):
+    label = fields.get("label", tf.TensorSpec(None, tf.string))
+    if label.dtype.is_integer or label.dtype.is_bool:
+        return tf.int32
+    if label.dtype.is_floating:
+        return tf.float32
+    raise ValueError(
+        "Examples must have a numerical `label`. Received: "
+        f"{fields}. Turn names of classes into numbers first."
+    )

@@ -1,0 +1,105 @@
+"""An image as it comes, to numbers of one size."""
+
+import tensorflow as tf
+
+from keras_attn.data.augment import color_ops
+
+FITS = ("crop", "squeeze")
+
+
+def decode_image(
+    image,
+    size: int | tuple[int, int],
+    channels: int = 3,
+    *,
+    fit: str = "crop",
+):
+    """Make floats of a fixed size from an image of any size.
+
+    In core TensorFlow ops, so that training and serving see the same pixels.
+    Transparency is dropped, the first frame of an animation is taken, and
+    images that shrink are smoothed first.
+
+    Args:
+        image: A scalar string with the bytes of a JPEG, PNG, GIF or BMP file,
+            or (height, width, channels) uint8 of 1, 3 or 4 channels.
+        size: Height and width of the result; one number for a square.
+        channels: 3 for colour, 1 for grey.
+        fit: "crop" keeps the proportions and cuts off the two sides that are
+            too long, "squeeze" keeps the whole image and not its proportions.
+
+    Returns:
+        (height, width, channels) float32 between 0 and 1.
+
+    Raises:
+        ValueError: If the arguments or the kind of tensor are wrong.
+        tf.errors.InvalidArgumentError: When it runs on bytes that are no
+            image; the message says what is wrong with them.
+    """
+    size = _as_pair(size)
+    if channels not in (1, 3):
+        raise ValueError(f"`channels` is 1 or 3. Received: {channels}")
+    if fit not in FITS:
+        raise ValueError(f"`fit` is one of {FITS}. Received: {fit!r}")
+    image = _as_levels(tf.convert_to_tensor(image))
+    if fit == "crop":
+        image = _centre(image, size)
+    image = _with_channels(tf.cast(image, tf.float32) / 255, channels)
+    # Antialiasing has no effect on images that grow.
+    image = tf.image.resize(image, size, antialias=True)
+    return tf.clip_by_value(tf.ensure_shape(image, (*size, channels)), 0, 1)
+
+
+def _as_pair(size):
+    pair = (size, size) if isinstance(size, int) else tuple(size)
+    if len(pair) != 2 or min(pair) < 1:
+        raise ValueError(
+            "`size` is a number of pixels or (height, width), each 1 or more. "
+            f"Received: {size}"
+        )
+    return pair
+
+
+def _as_levels(image):
+    """(height, width, channels) of uint8, with 1 to 4 channels."""
+    if image.dtype == tf.string and image.shape.rank in (0, None):
+        # As many channels as the file has: the decoders of GIF and BMP do not
+        # convert.
+        return tf.io.decode_image(image, expand_animations=False)
+    if image.dtype != tf.uint8 or image.shape.rank != 3:
+        raise ValueError(
+            "An image is a scalar string with the bytes of a file, or uint8 "
+            "(height, width, channels) from 0 to 255. Received: "
+            f"{image.dtype.name} of shape {image.shape}."
+        )
+    if image.shape[-1] not in (1, 3, 4, None):
+        raise ValueError(
+            "An image has 1, 3 or 4 channels, as its last axis. "
+            f"Received: {tuple(image.shape)}"
+        )
+    return image
+
+
+def _centre(image, size):
+    """The largest part in the middle with the proportions of `size`."""
+    height, width = tf.unstack(tf.shape(image)[:2])
+    ratio = size[1] / size[0]
+    side = tf.cast(height, tf.float32), tf.cast(width, tf.float32)
+    wanted_height = tf.cast(tf.round(side[1] / ratio), tf.int32)
+    wanted_width = tf.cast(tf.round(side[0] * ratio), tf.int32)
+    new_height = tf.clip_by_value(wanted_height, 1, height)
+    new_width = tf.clip_by_value(wanted_width, 1, width)
+    top, left = (height - new_height) // 2, (width - new_width) // 2
+    return image[top : top + new_height, left : left + new_width]
+
+
+def _with_channels(image, channels):
+    # 1 is grey, 2 is grey with transparency, 4 is colour with transparency.
+    is_grey = tf.shape(image)[-1] < 3
+    image = image[..., : tf.where(is_grey, 1, 3)]
+    shape = tf.concat([tf.shape(image)[:2], [3]], axis=0)
+    image = tf.ensure_shape(tf.broadcast_to(image, shape), (None, None, 3))
+    if channels == 3:
+        return image
+    # Grey is not weighed again, which would round it.
+    return tf.where(is_grey, image[..., :1], color_ops.luminance(image))
