@@ -19,7 +19,7 @@ import tensorflow as tf
 
 from keras_attn import models
 from keras_attn import training
-from keras_attn.training.accelerator import AcceleratorCheck
+from keras_attn.training.accelerator.check import AcceleratorCheck
 
 RESULTS = pathlib.Path(__file__).parent / "results"
 TARGETS = ("v5e:2x2", "a100")

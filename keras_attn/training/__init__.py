@@ -9,13 +9,13 @@ accelerator_check          whether a step compiles for a TPU or GPU, and fits
 accelerator_check_model    the same of a model's training or decode step
 """
 
-from keras_attn.training.accelerator import accelerator_check
-from keras_attn.training.accelerator_model import accelerator_check_model
-from keras_attn.training.masked_accuracy import MaskedAccuracy
-from keras_attn.training.masked_crossentropy import MaskedCrossentropy
-from keras_attn.training.perplexity import Perplexity
-from keras_attn.training.warmup_cosine import WarmupCosine
-from keras_attn.training.warmup_rsqrt import WarmupRsqrt
+from keras_attn.training.accelerator.check import accelerator_check
+from keras_attn.training.accelerator.check_model import accelerator_check_model
+from keras_attn.training.losses.masked_crossentropy import MaskedCrossentropy
+from keras_attn.training.metrics.masked_accuracy import MaskedAccuracy
+from keras_attn.training.metrics.perplexity import Perplexity
+from keras_attn.training.schedules.warmup_cosine import WarmupCosine
+from keras_attn.training.schedules.warmup_rsqrt import WarmupRsqrt
 
 __all__ = [
     "MaskedAccuracy",

@@ -1,5 +1,5 @@
 from benchmarks import accelerator
-from keras_attn.training.accelerator import AcceleratorCheck
+from keras_attn.training.accelerator.check import AcceleratorCheck
 
 
 def test_a_row_gives_memory_in_gibibytes():

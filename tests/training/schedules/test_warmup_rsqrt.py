@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from keras_attn.training.warmup_rsqrt import WarmupRsqrt
+from keras_attn.training.schedules.warmup_rsqrt import WarmupRsqrt
 
 STEPS = np.array([0, 1, 2, 5, 6, 7, 8, 30, 999_999])
 

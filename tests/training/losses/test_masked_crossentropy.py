@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from keras_attn.training.masked_accuracy import MaskedAccuracy
-from keras_attn.training.masked_crossentropy import MaskedCrossentropy
-from keras_attn.training.perplexity import Perplexity
-from keras_attn.training.warmup_rsqrt import WarmupRsqrt
+from keras_attn.training.losses.masked_crossentropy import MaskedCrossentropy
+from keras_attn.training.metrics.masked_accuracy import MaskedAccuracy
+from keras_attn.training.metrics.perplexity import Perplexity
+from keras_attn.training.schedules.warmup_rsqrt import WarmupRsqrt
 from tests.training import cases
 
 SMOOTHINGS = pytest.mark.parametrize("smoothing", [0.0, 0.3])
@@ -295,8 +295,8 @@ cpu = tf.config.list_physical_devices("CPU")[0]
 one = tf.config.LogicalDeviceConfiguration()
 tf.config.set_logical_device_configuration(cpu, [one, one])
 import keras
-from keras_attn.training.masked_crossentropy import MaskedCrossentropy
-from keras_attn.training.perplexity import Perplexity
+from keras_attn.training.losses.masked_crossentropy import MaskedCrossentropy
+from keras_attn.training.metrics.perplexity import Perplexity
 
 with tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"]).scope():
     model = keras.Sequential(

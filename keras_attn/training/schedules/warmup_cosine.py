@@ -5,7 +5,7 @@ import math
 import keras
 from keras import ops
 
-from keras_attn.training import rates
+from keras_attn.training.schedules import rates
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")

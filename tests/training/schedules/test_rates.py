@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from keras_attn.training import rates
+from keras_attn.training.schedules import rates
 
 
 @pytest.mark.parametrize("value", [1, 3.0, "3", True, None])

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from keras_attn.training.masked_accuracy import MaskedAccuracy
+from keras_attn.training.metrics.masked_accuracy import MaskedAccuracy
 from tests.training import cases
 
 

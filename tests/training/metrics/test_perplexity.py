@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from keras_attn.training.perplexity import Perplexity
+from keras_attn.training.metrics.perplexity import Perplexity
 from tests.training import cases
 
 

@@ -7,8 +7,8 @@ import pytest
 import tensorflow as tf
 
 from keras_attn.models.gpt import GPT
-from keras_attn.training import accelerator
 from keras_attn.training import accelerator_check_model
+from keras_attn.training.accelerator import check
 
 
 @pytest.fixture
@@ -20,8 +20,8 @@ def modules(monkeypatch):
         kept.append(module)
         return {"fits": True, "reason": "", "compile_seconds": 0.0}
 
-    monkeypatch.setattr(accelerator, "_importable", lambda name: True)
-    monkeypatch.setattr(accelerator, "_compile_elsewhere", compile_nothing)
+    monkeypatch.setattr(check, "_importable", lambda name: True)
+    monkeypatch.setattr(check, "_compile_elsewhere", compile_nothing)
     return kept
 
 

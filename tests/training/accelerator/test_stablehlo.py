@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from keras_attn.training import stablehlo
+from keras_attn.training.accelerator import stablehlo
 
 KIND = "tensor<2x?xf32>"
 

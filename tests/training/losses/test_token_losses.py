@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from keras_attn.training.token_losses import token_losses
+from keras_attn.training.losses.token_losses import token_losses
 from tests.training import cases
 
 SMOOTHINGS = pytest.mark.parametrize("smoothing", [0.0, 0.3])

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from keras_attn.training.warmup_cosine import WarmupCosine
+from keras_attn.training.schedules.warmup_cosine import WarmupCosine
 
 
 def equation(n, peak, warmup_steps, total_steps, final):

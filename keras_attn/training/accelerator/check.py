@@ -12,7 +12,7 @@ import tempfile
 
 import tensorflow as tf
 
-from keras_attn.training import stablehlo
+from keras_attn.training.accelerator import stablehlo
 
 # What must be importable to compile for each target.
 _TPU = ("jax", "libtpu")

@@ -1,6 +1,6 @@
 import pytest
 
-from keras_attn.training import compile_only
+from keras_attn.training.accelerator import compile_only
 
 
 @pytest.mark.parametrize("name", compile_only.GPUS)

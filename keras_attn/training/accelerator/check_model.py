@@ -3,9 +3,9 @@
 import keras
 import tensorflow as tf
 
-from keras_attn.training.accelerator import AcceleratorCheck
-from keras_attn.training.accelerator import accelerator_check
-from keras_attn.training.accelerator import require
+from keras_attn.training.accelerator.check import AcceleratorCheck
+from keras_attn.training.accelerator.check import accelerator_check
+from keras_attn.training.accelerator.check import require
 
 
 def accelerator_check_model(

@@ -5,8 +5,8 @@ import pytest
 import tensorflow as tf
 
 from keras_attn.attention.multi_head import MultiHeadAttention
-from keras_attn.training import accelerator
 from keras_attn.training import accelerator_check
+from keras_attn.training.accelerator import check
 
 
 def training_step(layer, spec, **options):
@@ -118,13 +118,13 @@ def test_an_unknown_target_is_refused():
 
 
 def test_an_unknown_dimension_is_refused(monkeypatch):
-    monkeypatch.setattr(accelerator, "_importable", lambda name: True)
+    monkeypatch.setattr(check, "_importable", lambda name: True)
     with pytest.raises(ValueError, match=r"shape \(2, None\)"):
         accelerator_check(tf.identity, tf.TensorSpec((2, None)))
 
 
 def test_a_ragged_spec_is_refused(monkeypatch):
-    monkeypatch.setattr(accelerator, "_importable", lambda name: True)
+    monkeypatch.setattr(check, "_importable", lambda name: True)
     with pytest.raises(ValueError, match=r"dense tensors only.*RaggedTensorSp"):
         accelerator_check(tf.identity, tf.RaggedTensorSpec((2, None)))
 
@@ -133,29 +133,29 @@ def test_a_ragged_spec_is_refused(monkeypatch):
     ("target", "needed"), [("v5e:2x2", "libtpu"), ("a100", "xla_cuda12")]
 )
 def test_what_is_missing_is_named_with_its_extra(monkeypatch, target, needed):
-    monkeypatch.setattr(accelerator, "_importable", lambda name: False)
+    monkeypatch.setattr(check, "_importable", lambda name: False)
     message = rf"jax.*{needed}.*pip install keras_attn\[accelerator\]$"
     with pytest.raises(ImportError, match=message):
         accelerator_check(tf.identity, tf.TensorSpec((2,)), target=target)
 
 
 def test_the_gpu_plugin_must_match_jax(monkeypatch):
-    monkeypatch.setattr(accelerator, "_importable", {"jax"}.__contains__)
+    monkeypatch.setattr(check, "_importable", {"jax"}.__contains__)
     monkeypatch.setattr(
-        accelerator.importlib.metadata, "version", lambda name: "1.2.3"
+        check.importlib.metadata, "version", lambda name: "1.2.3"
     )
     with pytest.raises(ImportError, match=r"jax-cuda12-plugin==1\.2\.3"):
         accelerator_check(tf.identity, tf.TensorSpec((2,)), target="h100")
 
 
 def test_a_package_inside_a_missing_one_is_missing():
-    assert accelerator._importable("tensorflow")
-    assert not accelerator._importable("no_such_package.inside")
+    assert check._importable("tensorflow")
+    assert not check._importable("no_such_package.inside")
 
 
 def test_a_compiler_that_breaks_down_is_not_an_answer():
     with pytest.raises(RuntimeError, match="failed with status 1"):
-        accelerator._compile_elsewhere("a100", "not a module", timeout=60)
+        check._compile_elsewhere("a100", "not a module", timeout=60)
 
 
 @pytest.mark.accelerator
@@ -168,7 +168,7 @@ def test_two_processes_compile_for_a_tpu_at_once():
     """
     with concurrent.futures.ThreadPoolExecutor() as pool:
         answers = [
-            pool.submit(accelerator._compile_elsewhere, "v5e:2x2", module, 600)
+            pool.submit(check._compile_elsewhere, "v5e:2x2", module, 600)
             for _ in range(2)
         ]
         assert all(answer.result()["fits"] for answer in answers)

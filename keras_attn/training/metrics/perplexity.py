@@ -4,7 +4,7 @@ import keras
 import tensorflow as tf
 
 from keras_attn.training import tokens
-from keras_attn.training.token_losses import token_losses
+from keras_attn.training.losses.token_losses import token_losses
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")

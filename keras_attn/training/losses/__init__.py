@@ -1,0 +1,1 @@
+"""Losses that leave padding out."""

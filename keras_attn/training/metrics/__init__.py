@@ -1,0 +1,1 @@
+"""Metrics that leave padding out."""
