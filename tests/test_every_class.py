@@ -31,9 +31,9 @@ CONTRACTS = {
     "layers.SinePosition": "embeddings/test_sine_position.py",
     "layers.StochasticDepth": "blocks/test_stochastic_depth.py",
     "layers.TokenEmbedding": "embeddings/test_token.py",
-    "models.BERT": "models/test_bert.py",
-    "models.GPT": "models/test_gpt.py",
-    "models.Transformer": "models/test_transformer.py",
+    "models.BERT": "models/bert/test_model.py",
+    "models.GPT": "models/gpt/test_model.py",
+    "models.Transformer": "models/transformer/test_model.py",
 }
 # Modifiers have a contract of their own, and their base class needs none.
 CHECKED_MODIFIERS = {f"modifiers.{cls.__name__}" for cls, _ in MODIFIERS}

@@ -5,9 +5,9 @@ GPT             decoder: a text and how it goes on
 BERT            encoder: a text as vectors
 """
 
-from keras_attn.models.bert import BERT
-from keras_attn.models.gpt import GPT
-from keras_attn.models.transformer import Transformer
+from keras_attn.models.bert.model import BERT
+from keras_attn.models.gpt.model import GPT
+from keras_attn.models.transformer.model import Transformer
 
 __all__ = [
     "BERT",

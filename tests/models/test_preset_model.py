@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from keras_attn.models.bert import BERT
-from keras_attn.models.gpt import GPT
+from keras_attn.models.bert.model import BERT
+from keras_attn.models.gpt.model import GPT
 from keras_attn.models.preset_model import PresetModel
-from keras_attn.models.transformer import Transformer
+from keras_attn.models.transformer.model import Transformer
 from keras_attn.modifiers import QKNorm
 from keras_attn.modifiers import RelativeBias
 from tests.models.stepping import set_random

@@ -1,9 +1,9 @@
 import pytest
 
 from keras_attn.models import presets
-from keras_attn.models.bert import BERT
-from keras_attn.models.gpt import GPT
-from keras_attn.models.transformer import Transformer
+from keras_attn.models.bert.model import BERT
+from keras_attn.models.gpt.model import GPT
+from keras_attn.models.transformer.model import Transformer
 
 CLASSES = {cls.__name__: cls for cls in (Transformer, GPT, BERT)}
 # A Transformer has one tied embedding of 37,000 tokens.

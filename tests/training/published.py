@@ -2,9 +2,9 @@
 
 import tensorflow as tf
 
-from keras_attn.models.bert import BERT
-from keras_attn.models.gpt import GPT
-from keras_attn.models.transformer import Transformer
+from keras_attn.models.bert.model import BERT
+from keras_attn.models.gpt.model import GPT
+from keras_attn.models.transformer.model import Transformer
 from keras_attn.training import MaskedCrossentropy
 from keras_attn.training import accelerator_check_model
 

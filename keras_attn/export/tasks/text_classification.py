@@ -6,7 +6,7 @@ import tensorflow as tf
 
 from keras_attn.export.graph.labels import Labels
 from keras_attn.export.tasks.text_task import TextTask
-from keras_attn.models.bert import BERT
+from keras_attn.models.bert.model import BERT
 from keras_attn.text.tokenizer import Tokenizer
 
 

@@ -11,7 +11,7 @@ from keras_attn.export.graph.shared_function import shared_function
 from keras_attn.export.graph.text_pairs import TextPairs
 from keras_attn.export.tasks.signature import Signature
 from keras_attn.export.tasks.task import Task
-from keras_attn.models.bert import BERT
+from keras_attn.models.bert.model import BERT
 from keras_attn.text.tokenizer import Tokenizer
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from keras_attn.models.gpt import GPT
+from keras_attn.models.gpt.model import GPT
 from keras_attn.training import accelerator_check_model
 from keras_attn.training.accelerator import check
 

@@ -3,7 +3,7 @@ import pytest
 import tensorflow as tf
 
 from keras_attn.decoding import generate
-from keras_attn.models.gpt import GPT
+from keras_attn.models.gpt.model import GPT
 from tests.models import folders
 from tests.models import peers
 

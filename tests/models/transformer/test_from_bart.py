@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from keras_attn.decoding import generate
-from keras_attn.models.transformer import Transformer
+from keras_attn.models.transformer.model import Transformer
 from tests.models import folders
 from tests.models import peers
 

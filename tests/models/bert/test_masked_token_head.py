@@ -1,7 +1,7 @@
 import keras
 import numpy as np
 
-from keras_attn.models.masked_token_head import MaskedTokenHead
+from keras_attn.models.bert.masked_token_head import MaskedTokenHead
 from tests.contract import check_layer
 from tests.contract import check_mask_goes_on
 from tests.models.stepping import set_random

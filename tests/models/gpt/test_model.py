@@ -5,7 +5,7 @@ import tensorflow as tf
 
 from keras_attn.decoding import generate
 from keras_attn.decoding import greedy
-from keras_attn.models.gpt import GPT
+from keras_attn.models.gpt.model import GPT
 from keras_attn.modifiers import Rotary
 from keras_attn.training import MaskedCrossentropy
 from tests.contract import check_model

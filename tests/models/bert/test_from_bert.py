@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from keras_attn.models.bert import BERT
+from keras_attn.models.bert.model import BERT
 from tests.models import folders
 from tests.models import peers
 

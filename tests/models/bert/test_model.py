@@ -2,7 +2,7 @@ import keras
 import numpy as np
 import pytest
 
-from keras_attn.models.bert import BERT
+from keras_attn.models.bert.model import BERT
 from keras_attn.training import MaskedCrossentropy
 from tests.contract import check_model
 from tests.models.stepping import set_random

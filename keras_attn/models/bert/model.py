@@ -4,10 +4,10 @@ import keras
 
 from keras_attn.blocks.encoder import EncoderBlock
 from keras_attn.embeddings.token import TokenEmbedding
-from keras_attn.models import from_bert
 from keras_attn.models import presets
+from keras_attn.models.bert import from_bert
+from keras_attn.models.bert.masked_token_head import MaskedTokenHead
 from keras_attn.models.logits_bias import LogitsBias
-from keras_attn.models.masked_token_head import MaskedTokenHead
 from keras_attn.models.preset_model import PresetModel
 from keras_attn.models.stack import Stack
 

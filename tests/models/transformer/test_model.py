@@ -4,7 +4,7 @@ import pytest
 import tensorflow as tf
 
 from keras_attn.decoding import generate
-from keras_attn.models.transformer import Transformer
+from keras_attn.models.transformer.model import Transformer
 from keras_attn.training import MaskedCrossentropy
 from tests.contract import check_model
 from tests.models.stepping import ops_of

@@ -1,0 +1,1 @@
+"""BERT: the bidirectional encoder."""

@@ -1,0 +1,1 @@
+"""GPT: the decoder-only Transformer."""
