@@ -4,10 +4,10 @@ import keras
 
 from keras_attn.blocks.encoder import EncoderBlock
 from keras_attn.embeddings.token import TokenEmbedding
-from keras_attn.models import presets
 from keras_attn.models.bert import from_bert
+from keras_attn.models.bert.logits_bias import LogitsBias
 from keras_attn.models.bert.masked_token_head import MaskedTokenHead
-from keras_attn.models.logits_bias import LogitsBias
+from keras_attn.models.bert.presets import PRESETS
 from keras_attn.models.preset_model import PresetModel
 from keras_attn.models.stack import Stack
 
@@ -63,7 +63,7 @@ class BERT(PresetModel):
         Devlin et al. 2019, section 3. https://arxiv.org/abs/1810.04805
     """
 
-    presets = presets.BERT
+    presets = PRESETS
 
     def __init__(
         self,

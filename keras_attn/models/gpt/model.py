@@ -5,9 +5,9 @@ from keras import ops
 
 from keras_attn.blocks.decoder import DecoderBlock
 from keras_attn.embeddings.token import TokenEmbedding
-from keras_attn.models import presets
 from keras_attn.models import prompts
 from keras_attn.models.gpt import from_gpt2
+from keras_attn.models.gpt.presets import PRESETS
 from keras_attn.models.preset_model import PresetModel
 from keras_attn.models.stack import Stack
 
@@ -48,7 +48,7 @@ class GPT(PresetModel):
         Learners", section 2.3. https://openai.com/index/better-language-models
     """
 
-    presets = presets.GPT
+    presets = PRESETS
 
     def __init__(
         self,

@@ -6,11 +6,11 @@ from keras import ops
 from keras_attn.blocks.decoder import DecoderBlock
 from keras_attn.blocks.encoder import EncoderBlock
 from keras_attn.embeddings.token import TokenEmbedding
-from keras_attn.models import presets
 from keras_attn.models import prompts
 from keras_attn.models.preset_model import PresetModel
 from keras_attn.models.stack import Stack
 from keras_attn.models.transformer import from_bart
+from keras_attn.models.transformer.presets import PRESETS
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
@@ -53,7 +53,7 @@ class Transformer(PresetModel):
         Vaswani et al. 2017. https://arxiv.org/abs/1706.03762
     """
 
-    presets = presets.TRANSFORMER
+    presets = PRESETS
 
     def __init__(
         self,
