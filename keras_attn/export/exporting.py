@@ -13,9 +13,9 @@ from keras_attn.export.bundle.recorded_examples import write_examples
 from keras_attn.export.bundle.user_requests import add_requests
 from keras_attn.export.bundle.versions import new_version
 from keras_attn.export.graph.graph_dedup import merge_equal_nodes
+from keras_attn.export.graph.signature import Signature
 from keras_attn.export.graph.utf8 import to_utf8
 from keras_attn.export.tasks import registry
-from keras_attn.export.tasks.signature import Signature
 from keras_attn.export.tasks.task import Task
 from keras_attn.export.verify import verification
 

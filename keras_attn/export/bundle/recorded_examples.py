@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from keras_attn.export.bundle.json_arrays import from_json
+from keras_attn.export.bundle.json_arrays import to_json
 from keras_attn.export.loader import loaded_model
-from keras_attn.export.server.json_arrays import from_json
-from keras_attn.export.server.json_arrays import to_json
 
 PATH = pathlib.Path("assets.extra", "examples.json")
 

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import tensorflow as tf
 
-from keras_attn.export.bundle.example_texts import column
-from keras_attn.export.server.json_arrays import from_json
-from keras_attn.export.tasks.signature import Signature
+from keras_attn.export.bundle.json_arrays import from_json
+from keras_attn.export.graph.signature import Signature
+from keras_attn.export.tasks.example_texts import column
 
 _ROWS_AT_ONCE = 8
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import tensorflow as tf
 
-from keras_attn.export.server.tensor_protos import to_array
+from keras_attn.export.bundle.tensor_protos import to_array
 from keras_attn.extras import require
 
 PATH = pathlib.Path("assets.extra", "tf_serving_warmup_requests")

@@ -10,10 +10,10 @@ from concurrent import futures
 import tensorflow as tf
 from tensorflow.core.protobuf import meta_graph_pb2
 
+from keras_attn.export.bundle.tensor_protos import to_array
+from keras_attn.export.bundle.tensor_protos import to_proto
 from keras_attn.export.server.served_models import ServedModel
 from keras_attn.export.server.statuses import status_of
-from keras_attn.export.server.tensor_protos import to_array
-from keras_attn.export.server.tensor_protos import to_proto
 from keras_attn.extras import require
 
 # Longer messages would not fit the trailer that carries them.

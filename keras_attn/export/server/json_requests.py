@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from keras_attn.export.server.json_arrays import from_json
+from keras_attn.export.bundle.json_arrays import from_json
 
 DEFAULT_SIGNATURE = "serving_default"
 

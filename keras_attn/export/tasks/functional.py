@@ -7,7 +7,7 @@ import tensorflow as tf
 from keras_attn.export.graph import model_io
 from keras_attn.export.graph.invalid_rows import blank_invalid
 from keras_attn.export.graph.padded_batches import compiled
-from keras_attn.export.tasks.signature import Signature
+from keras_attn.export.graph.signature import Signature
 from keras_attn.export.tasks.task import Task
 
 # An example has as many of what a model takes any number of.

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 import keras
 import tensorflow as tf
 
-from keras_attn.export.bundle import example_texts
 from keras_attn.export.graph import row_options
 from keras_attn.export.graph.invalid_rows import blank_invalid
 from keras_attn.export.graph.padded_batches import compiled
 from keras_attn.export.graph.shared_function import shared_function
+from keras_attn.export.graph.signature import Signature
+from keras_attn.export.tasks import example_texts
 from keras_attn.export.tasks.search import Search
-from keras_attn.export.tasks.signature import Signature
 from keras_attn.export.tasks.task import Task
 from keras_attn.text.tokenizer import Tokenizer
 

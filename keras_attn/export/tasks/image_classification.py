@@ -12,8 +12,8 @@ from keras_attn.export.graph.encoded_images import EncodedImages
 from keras_attn.export.graph.invalid_rows import blank_invalid
 from keras_attn.export.graph.labels import Labels
 from keras_attn.export.graph.padded_batches import compiled
+from keras_attn.export.graph.signature import Signature
 from keras_attn.export.tasks.functional import FunctionalPrediction
-from keras_attn.export.tasks.signature import Signature
 from keras_attn.export.tasks.task import Task
 
 # After these, outputs are probabilities already.

@@ -3,8 +3,8 @@
 import numpy as np
 import tensorflow as tf
 
-from keras_attn.export.bundle import example_texts
 from keras_attn.export.graph.masked_text import Holes
+from keras_attn.export.tasks import example_texts
 from keras_attn.export.tasks.text_task import TextTask
 from keras_attn.models.bert.model import BERT
 from keras_attn.text.tokenizer import Tokenizer

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import keras
 import tensorflow as tf
 
-from keras_attn.export.tasks.signature import Signature
+from keras_attn.export.graph.signature import Signature
 
 
 class Task(tf.Module, abc.ABC):

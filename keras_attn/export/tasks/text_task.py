@@ -4,12 +4,12 @@ from collections.abc import Callable
 
 import tensorflow as tf
 
-from keras_attn.export.bundle import example_texts
 from keras_attn.export.graph.invalid_rows import blank_invalid
 from keras_attn.export.graph.padded_batches import compiled
 from keras_attn.export.graph.shared_function import shared_function
+from keras_attn.export.graph.signature import Signature
 from keras_attn.export.graph.text_pairs import TextPairs
-from keras_attn.export.tasks.signature import Signature
+from keras_attn.export.tasks import example_texts
 from keras_attn.export.tasks.task import Task
 from keras_attn.models.bert.model import BERT
 from keras_attn.text.tokenizer import Tokenizer

@@ -5,16 +5,16 @@ import inspect
 import keras
 import tensorflow as tf
 
-from keras_attn.export.bundle import example_texts
 from keras_attn.export.graph import request_text
 from keras_attn.export.graph.invalid_rows import blank_invalid
 from keras_attn.export.graph.shared_function import shared_function
+from keras_attn.export.graph.signature import Signature
 from keras_attn.export.graph.utf8 import is_utf8
+from keras_attn.export.tasks import example_texts
 from keras_attn.export.tasks import tokenizer_checks
 from keras_attn.export.tasks.generative_task import TEXT
 from keras_attn.export.tasks.generative_task import GenerativeTask
 from keras_attn.export.tasks.search import Search
-from keras_attn.export.tasks.signature import Signature
 from keras_attn.text.tokenizer import Tokenizer
 
 _USUAL_LENGTH = 128

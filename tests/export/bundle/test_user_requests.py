@@ -3,7 +3,7 @@ import pytest
 import tensorflow as tf
 
 from keras_attn.export.bundle.user_requests import add_requests
-from keras_attn.export.tasks.signature import Signature
+from keras_attn.export.graph.signature import Signature
 
 TEXT = tf.TensorSpec([None], tf.string)
 NUMBER = tf.TensorSpec([None], tf.float32)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from keras_attn.export.tasks.signature import Signature
+from keras_attn.export.graph.signature import Signature
 
 
 def test_a_signature_is_fixed_and_uses_no_xla_unless_it_says_so():

@@ -5,8 +5,8 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from keras_attn.export.server.json_arrays import from_json
-from keras_attn.export.server.json_arrays import to_json
+from keras_attn.export.bundle.json_arrays import from_json
+from keras_attn.export.bundle.json_arrays import to_json
 
 
 def round_trip(array, dtype):

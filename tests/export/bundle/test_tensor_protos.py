@@ -4,8 +4,8 @@ import tensorflow as tf
 from tensorflow.core.framework import tensor_pb2
 from tensorflow.core.framework import types_pb2
 
-from keras_attn.export.server.tensor_protos import to_array
-from keras_attn.export.server.tensor_protos import to_proto
+from keras_attn.export.bundle.tensor_protos import to_array
+from keras_attn.export.bundle.tensor_protos import to_proto
 
 
 def message(dtype, shape, **fields):

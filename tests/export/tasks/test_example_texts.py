@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from keras_attn.export.bundle import example_texts
+from keras_attn.export.tasks import example_texts
 from keras_attn.text import BytePairTokenizer
 from keras_attn.text import ByteTokenizer
 from keras_attn.text import CharacterTokenizer
