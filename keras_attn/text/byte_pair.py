@@ -9,12 +9,12 @@ from collections.abc import Mapping
 import numpy as np
 import tensorflow as tf
 
-from keras_attn.text import byte_letters
 from keras_attn.text import files
 from keras_attn.text import tables
-from keras_attn.text.byte_letters import BYTE_LETTERS
-from keras_attn.text.gpt2_split import split_words
-from keras_attn.text.merges import Merges
+from keras_attn.text.segmentation import byte_letters
+from keras_attn.text.segmentation.byte_letters import BYTE_LETTERS
+from keras_attn.text.segmentation.gpt2_split import split_words
+from keras_attn.text.segmentation.merges import Merges
 from keras_attn.text.tokenizer import Tokenizer
 
 # The first line of a `merges.txt`.

@@ -9,10 +9,10 @@ import tensorflow as tf
 
 from keras_attn.extras import require
 from keras_attn.text import tables
-from keras_attn.text.byte_letters import BYTE_LETTERS
-from keras_attn.text.normalize import Normalizer
+from keras_attn.text.segmentation.byte_letters import BYTE_LETTERS
+from keras_attn.text.segmentation.normalize import Normalizer
+from keras_attn.text.segmentation.split import split_words
 from keras_attn.text.special_tokens import DEFAULT
-from keras_attn.text.split import split_words
 from keras_attn.text.text_batches import text_batches
 from keras_attn.text.text_batches import with_progress
 

@@ -4,8 +4,8 @@ import tensorflow as tf
 
 from keras_attn.text import files
 from keras_attn.text import tables
-from keras_attn.text.normalize import Normalizer
-from keras_attn.text.split import split_words
+from keras_attn.text.segmentation.normalize import Normalizer
+from keras_attn.text.segmentation.split import split_words
 from keras_attn.text.tokenizer import Tokenizer
 
 

@@ -4,11 +4,11 @@ import tensorflow as tf
 
 from keras_attn.text import files
 from keras_attn.text import tables
-from keras_attn.text.longest_match import LongestMatch
-from keras_attn.text.normalize import Normalizer
-from keras_attn.text.split import WHITE_SPACE
-from keras_attn.text.split import code_points
-from keras_attn.text.split import split_words
+from keras_attn.text.segmentation.longest_match import LongestMatch
+from keras_attn.text.segmentation.normalize import Normalizer
+from keras_attn.text.segmentation.split import WHITE_SPACE
+from keras_attn.text.segmentation.split import code_points
+from keras_attn.text.segmentation.split import split_words
 from keras_attn.text.tokenizer import Tokenizer
 
 # As BERT and tensorflow-text have it: what is longer is hardly a word.

@@ -15,7 +15,7 @@ from keras_attn.models import GPT
 from keras_attn.models import Transformer
 from keras_attn.text import BytePairTokenizer
 from keras_attn.text import ByteTokenizer
-from keras_attn.text.byte_letters import BYTE_LETTERS
+from keras_attn.text.segmentation.byte_letters import BYTE_LETTERS
 from keras_attn.text.special_tokens import DEFAULT
 from tests.export import served
 

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from keras_attn.text.byte_letters import BYTE_LETTERS
-from keras_attn.text.byte_letters import spell
 from keras_attn.text.byte_pair import BytePairTokenizer
-from keras_attn.text.gpt2_split import split_words
+from keras_attn.text.segmentation.byte_letters import BYTE_LETTERS
+from keras_attn.text.segmentation.byte_letters import spell
+from keras_attn.text.segmentation.gpt2_split import split_words
 from keras_attn.text.special_tokens import DEFAULT
 from tests.text import textbook_bpe
 from tests.text.contract import ODD_TEXTS

@@ -5,7 +5,7 @@ import pytest
 from keras_attn.text import BytePairTokenizer
 from keras_attn.text import Tokenizer
 from keras_attn.text import WordPieceTokenizer
-from keras_attn.text.byte_letters import BYTE_LETTERS
+from keras_attn.text.segmentation.byte_letters import BYTE_LETTERS
 
 PIECES = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "Un", "un", "##e", "é"]
 LETTERS = [*BYTE_LETTERS, "hu", "hug"]

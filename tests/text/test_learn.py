@@ -4,10 +4,10 @@ import sys
 import pytest
 import tensorflow as tf
 
-from keras_attn.text.byte_letters import BYTE_LETTERS
 from keras_attn.text.byte_pair import BytePairTokenizer
 from keras_attn.text.character import CharacterTokenizer
 from keras_attn.text.learn import learn_vocabulary
+from keras_attn.text.segmentation.byte_letters import BYTE_LETTERS
 from keras_attn.text.special_tokens import DEFAULT
 from keras_attn.text.word import WordTokenizer
 from keras_attn.text.word_piece import WordPieceTokenizer

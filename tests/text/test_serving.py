@@ -9,7 +9,7 @@ from keras_attn.text import ByteTokenizer
 from keras_attn.text import CharacterTokenizer
 from keras_attn.text import WordPieceTokenizer
 from keras_attn.text import WordTokenizer
-from keras_attn.text.byte_letters import BYTE_LETTERS
+from keras_attn.text.segmentation.byte_letters import BYTE_LETTERS
 from keras_attn.text.special_tokens import DEFAULT
 from tests import cpp_loader
 from tests.text.contract import ODD_TEXTS

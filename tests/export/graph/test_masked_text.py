@@ -5,7 +5,7 @@ from keras_attn.export.graph.masked_text import Holes
 from keras_attn.text import BytePairTokenizer
 from keras_attn.text import ByteTokenizer
 from keras_attn.text import WordPieceTokenizer
-from keras_attn.text.byte_letters import BYTE_LETTERS
+from keras_attn.text.segmentation.byte_letters import BYTE_LETTERS
 from keras_attn.text.special_tokens import DEFAULT
 from tests.export import texts
 

@@ -7,8 +7,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 from keras_attn.text import tables
-from keras_attn.text.merge_order import NEVER
-from keras_attn.text.merges import Merges
+from keras_attn.text.segmentation.merge_order import NEVER
+from keras_attn.text.segmentation.merges import Merges
 from tests.text import textbook_bpe
 
 # Text in which pairs of many ranks stand side by side.

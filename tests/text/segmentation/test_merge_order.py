@@ -1,8 +1,8 @@
 import pytest
 
-from keras_attn.text.merge_order import HANDICAPS
-from keras_attn.text.merge_order import NEVER
-from keras_attn.text.merge_order import pair_values
+from keras_attn.text.segmentation.merge_order import HANDICAPS
+from keras_attn.text.segmentation.merge_order import NEVER
+from keras_attn.text.segmentation.merge_order import pair_values
 
 # Symbols: letters a b c d, then what is merged.
 A, B, C, D, AB, BC, ABC, CD = range(8)

@@ -1,8 +1,8 @@
 import pytest
 import tensorflow as tf
 
-from keras_attn.text import byte_letters
-from keras_attn.text.byte_letters import BYTE_LETTERS
+from keras_attn.text.segmentation import byte_letters
+from keras_attn.text.segmentation.byte_letters import BYTE_LETTERS
 
 EVERY_BYTE = bytes(range(256))
 

@@ -4,11 +4,11 @@ import unicodedata
 import pytest
 import tensorflow as tf
 
-from keras_attn.text.split import CHINESE
-from keras_attn.text.split import PUNCTUATION
-from keras_attn.text.split import WHITE_SPACE
-from keras_attn.text.split import code_points
-from keras_attn.text.split import split_words
+from keras_attn.text.segmentation.split import CHINESE
+from keras_attn.text.segmentation.split import PUNCTUATION
+from keras_attn.text.segmentation.split import WHITE_SPACE
+from keras_attn.text.segmentation.split import code_points
+from keras_attn.text.segmentation.split import split_words
 
 EVERY_CODE_POINT = [
     chr(code) for code in range(0x110000) if not 0xD800 <= code < 0xE000

@@ -6,7 +6,7 @@ import tensorflow as tf
 from hypothesis import strategies as st
 
 from keras_attn.text import tables
-from keras_attn.text.longest_match import LongestMatch
+from keras_attn.text.segmentation.longest_match import LongestMatch
 from tests.text import textbook_word_piece
 
 UNKNOWN = 77

@@ -4,7 +4,7 @@ import pytest
 import tensorflow as tf
 
 from keras_attn.text import tables
-from keras_attn.text.normalize import Normalizer
+from keras_attn.text.segmentation.normalize import Normalizer
 
 EVERY_CODE_POINT = [
     chr(code) for code in range(0x110000) if not 0xD800 <= code < 0xE000

@@ -5,10 +5,10 @@ from collections.abc import Iterable
 import numpy as np
 import tensorflow as tf
 
-from keras_attn.text import merge_order
 from keras_attn.text import tables
-from keras_attn.text.merge_order import HANDICAPS
-from keras_attn.text.merge_order import NEVER
+from keras_attn.text.segmentation import merge_order
+from keras_attn.text.segmentation.merge_order import HANDICAPS
+from keras_attn.text.segmentation.merge_order import NEVER
 
 # Ranks have 20 bits, so that three and a handicap fill an int64.
 _BITS = NEVER.bit_length()

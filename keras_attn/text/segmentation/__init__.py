@@ -1,0 +1,1 @@
+"""Text to words and pieces of words, in core TensorFlow ops."""
