@@ -10,7 +10,7 @@ from keras_attn.ops import checks
 from keras_attn.ops import masks
 from keras_attn.ops.dense import dense_attention
 from keras_attn.ops.scores import Rules
-from keras_attn.ops.tiled import tiled_attention
+from keras_attn.ops.tiling.tiled import tiled_attention
 
 # Up to this many scores a head, forming the matrix is quicker than going
 # through it in tiles; from 1024 · 1024 on it is not, and takes more memory.

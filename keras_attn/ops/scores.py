@@ -6,7 +6,7 @@ import tensorflow as tf
 
 from keras_attn.ops import masks
 from keras_attn.ops.softmax import EXCLUDED
-from keras_attn.ops.tiles import length_of
+from keras_attn.ops.tiling.tiles import length_of
 
 
 @dataclasses.dataclass(frozen=True)

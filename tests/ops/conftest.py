@@ -3,7 +3,7 @@ import functools
 import pytest
 
 from keras_attn.ops import attention
-from keras_attn.ops import tiled
+from keras_attn.ops.tiling import tiled
 from tests.ops import cases
 
 

@@ -7,7 +7,7 @@ import tensorflow as tf
 
 from keras_attn import modifiers
 from keras_attn.ops import attention
-from keras_attn.ops import tiled
+from keras_attn.ops.tiling import tiled
 from tests import oracle
 from tests.ops import cases
 from tests.ops.cases import BATCH

@@ -4,8 +4,8 @@ import dataclasses
 
 import tensorflow as tf
 
-from keras_attn.ops.tiles import length_of
-from keras_attn.ops.tiles import pad_axis
+from keras_attn.ops.tiling.tiles import length_of
+from keras_attn.ops.tiling.tiles import pad_axis
 
 
 @dataclasses.dataclass(frozen=True)

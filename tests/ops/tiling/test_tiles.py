@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from keras_attn.ops import tiles
+from keras_attn.ops.tiling import tiles
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from keras_attn.ops.grid import Grid
-from keras_attn.ops.grid import pick
+from keras_attn.ops.tiling.grid import Grid
+from keras_attn.ops.tiling.grid import pick
 
 QUERY, KEY = 5, 7
 QUERY_TILES, KEY_TILES = (2, 3), (3, 3)

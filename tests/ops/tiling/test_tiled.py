@@ -3,7 +3,7 @@ import pytest
 import tensorflow as tf
 
 from keras_attn.ops.scores import Rules
-from keras_attn.ops.tiled import tiled_attention
+from keras_attn.ops.tiling.tiled import tiled_attention
 
 BATCH, QUERY, KEY, HEADS, DEPTH = 2, 35, 45, 3, 4
 

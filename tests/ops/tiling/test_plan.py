@@ -2,10 +2,10 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from keras_attn.ops.plan import Plan
 from keras_attn.ops.scores import Rules
 from keras_attn.ops.scores import scaled
 from keras_attn.ops.softmax import EXCLUDED
+from keras_attn.ops.tiling.plan import Plan
 
 
 @pytest.fixture

@@ -3,15 +3,15 @@
 import tensorflow as tf
 
 from keras_attn.ops import masks
-from keras_attn.ops import tiles
-from keras_attn.ops.grid import pick
-from keras_attn.ops.plan import Plan
 from keras_attn.ops.recompute import not_before
 from keras_attn.ops.scores import Rules
 from keras_attn.ops.scores import accumulation_dtype
 from keras_attn.ops.scores import fold_groups
 from keras_attn.ops.scores import grouped_matmul
 from keras_attn.ops.scores import scaled
+from keras_attn.ops.tiling import tiles
+from keras_attn.ops.tiling.grid import pick
+from keras_attn.ops.tiling.plan import Plan
 
 # Queries and keys of one tile. Measured on CPUs: longer tiles outgrow the
 # caches, shorter ones leave the products too small to be quick.

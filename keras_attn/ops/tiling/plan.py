@@ -2,13 +2,13 @@
 
 import tensorflow as tf
 
-from keras_attn.ops import tiles
 from keras_attn.ops.dropout import seeded_dropout
-from keras_attn.ops.grid import Grid
-from keras_attn.ops.grid import pick
 from keras_attn.ops.scores import Rules
 from keras_attn.ops.scores import tile_scores
 from keras_attn.ops.softmax import exclude
+from keras_attn.ops.tiling import tiles
+from keras_attn.ops.tiling.grid import Grid
+from keras_attn.ops.tiling.grid import pick
 
 
 class Plan:
