@@ -2,7 +2,7 @@
 
 import tensorflow as tf
 
-from keras_attn.data.augment import color_ops
+from keras_attn.image import color
 
 FITS = ("crop", "squeeze")
 
@@ -36,11 +36,7 @@ def decode_image(
         tf.errors.InvalidArgumentError: When it runs on bytes that are no
             image; the message says what is wrong with them.
     """
-    size = _as_pair(size)
-    if channels not in (1, 3):
-        raise ValueError(f"`channels` is 1 or 3. Received: {channels}")
-    if fit not in FITS:
-        raise ValueError(f"`fit` is one of {FITS}. Received: {fit!r}")
+    size = check_image(size, channels, fit)
     image = _as_levels(tf.convert_to_tensor(image))
     if fit == "crop":
         image = _centre(image, size)
@@ -48,6 +44,17 @@ def decode_image(
     # Antialiasing has no effect on images that grow.
     image = tf.image.resize(image, size, antialias=True)
     return tf.clip_by_value(tf.ensure_shape(image, (*size, channels)), 0, 1)
+
+
+def check_image(
+    size: int | tuple[int, int], channels: int, fit: str
+) -> tuple[int, int]:
+    """Refuse what is no form of an image; return height and width."""
+    if channels not in (1, 3):
+        raise ValueError(f"`channels` is 1 or 3. Received: {channels}")
+    if fit not in FITS:
+        raise ValueError(f"`fit` is one of {FITS}. Received: {fit!r}")
+    return _as_pair(size)
 
 
 def _as_pair(size):
@@ -102,4 +109,4 @@ def _with_channels(image, channels):
     if channels == 3:
         return image
     # Grey is not weighed again, which would round it.
-    return tf.where(is_grey, image[..., :1], color_ops.luminance(image))
+    return tf.where(is_grey, image[..., :1], color.luminance(image))

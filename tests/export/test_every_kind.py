@@ -48,7 +48,7 @@ KINDS = {
     "embed": (texts.bert, BERT, TEXT),
     "classify_images": (
         image_classifier,
-        {**LABELS, "pixels": (0, 255)},
+        {**LABELS, "value_range": (0, 255)},
         {
             "image_bytes": np.array(
                 [image_files.GOOD["jpeg"], b"", image_files.GOOD["gif"]],
@@ -86,7 +86,7 @@ def test_the_exported_model_is_verified_and_answers(verb, tmp_path):
         ({}, "tokenizer that it was trained with"),
         ({**BERT, "labels": ["no"]}, "3 classes"),
         ({**BERT, "search": "beam"}, "search"),
-        ({**BERT, "pixels": (0, 1)}, "pixels"),
+        ({**BERT, "value_range": (0, 1)}, "value_range"),
     ],
 )
 def test_what_does_not_fit_leaves_nothing(settings, complaint, tmp_path):

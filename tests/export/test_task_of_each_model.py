@@ -27,7 +27,7 @@ def test_a_bert_is_served_by_its_head(head):
 def test_a_functional_model_is_served_by_its_input():
     image = keras.Input((4, 3, 1))
     flat = keras.layers.Flatten()(image)
-    task = registry.for_model(keras.Model(image, flat), pixels=(0, 255))
+    task = registry.for_model(keras.Model(image, flat), value_range=(0, 255))
     assert type(task).__name__ == "ImageClassification"
     task = registry.for_model(keras.Model(image, image + 1))
     assert type(task).__name__ == "FunctionalPrediction"

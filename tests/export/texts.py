@@ -3,9 +3,9 @@
 import numpy as np
 import tensorflow as tf
 
-from keras_attn.data.tasks.segments import join_texts
 from keras_attn.models import BERT
 from keras_attn.text import WordPieceTokenizer
+from keras_attn.text.layouts import join_pair
 from keras_attn.text.special_tokens import DEFAULT
 
 PIECES = ["the", "cat", "cats", "sat", "##s", "on", "mat", "!", ",", "a", "é"]
@@ -18,7 +18,7 @@ BATCHES = [
     ["é", "a mats , é!", "the cat sat on the mat !"],
     ["a", "é", "cat", "cats", "zebra", "the " * 7, " a ", "cats cats"],
 ]
-# The same with a second text, of 6 tokens together.
+# The same with a text_pair text, of 6 tokens together.
 PAIRS = [
     ([], []),
     (["the cat"], ["on the mat"]),
@@ -68,14 +68,14 @@ def text_requests(verb):
 def pair_requests(verb):
     """Every batch of pairs."""
     return [
-        (verb, {"text": as_bytes(text), "second": as_bytes(second)})
-        for text, second in PAIRS
+        (verb, {"text": as_bytes(text), "text_pair": as_bytes(text_pair)})
+        for text, text_pair in PAIRS
     ]
 
 
-def call_as_trained(model, text, second=None):
+def call_as_trained(model, text, text_pair=None):
     """What the model says of rows laid out by the training pipeline."""
-    text = tf.constant(as_bytes(text))
-    second = None if second is None else tf.constant(as_bytes(second))
-    rows = join_texts(tokenizer(), text, second)
+    given = [text] if text_pair is None else [text, text_pair]
+    ids = [tokenizer()(tf.constant(as_bytes(rows))) for rows in given]
+    rows = join_pair(tokenizer(), *ids)
     return model({name: ids.to_tensor() for name, ids in rows.items()})

@@ -6,8 +6,8 @@ import keras
 import tensorflow as tf
 from keras import layers
 
-from keras_attn.data.augment import color_ops
 from keras_attn.data.augment.steps import one_of
+from keras_attn.image import color
 
 # `keras.layers.RandAugment` draws one set of steps for the whole batch, turns
 # images by up to half a turn, and keeps a variable, so that the iterator could
@@ -58,10 +58,10 @@ def rand_augment(*, num_steps: int = 2, magnitude: float = 9) -> list:
             layers.Equalization(value_range=(0, 1), dtype="float32"),
             _solarize(strength),
             _posterize(strength),
-            _enhance(color_ops.saturation, strength),
-            _enhance(color_ops.contrast, strength),
-            _enhance(color_ops.brightness, strength),
-            _enhance(color_ops.sharpness, strength),
+            _enhance(color.saturation, strength),
+            _enhance(color.contrast, strength),
+            _enhance(color.brightness, strength),
+            _enhance(color.sharpness, strength),
             _either_way(_rotate, strength),
             _shear(strength, 0.0),
             _shear(0.0, strength),
@@ -77,12 +77,12 @@ def _identity(images, seed):
 
 
 def _solarize(strength: float) -> Callable:
-    return lambda images, seed: color_ops.solarize(images, 1 - strength)
+    return lambda images, seed: color.solarize(images, 1 - strength)
 
 
 def _posterize(strength: float) -> Callable:
     bits = 8 - round(POSTERIZE * strength)
-    return lambda images, seed: color_ops.posterize(images, bits)
+    return lambda images, seed: color.posterize(images, bits)
 
 
 def _enhance(change: Callable, strength: float) -> Callable:

@@ -5,8 +5,8 @@ from collections.abc import Callable
 import keras
 import tensorflow as tf
 
-from keras_attn.data.augment import color_ops
 from keras_attn.data.augment.steps import one_of
+from keras_attn.image import color
 
 # Of Keras' layers only the flip is used. As of 3.15, `Solarization` cannot
 # hold its threshold at a half, `RandomGaussianBlur` darkens the edges,
@@ -79,16 +79,16 @@ def _random_crop(padding: int) -> Callable:
 
 
 def _grayscale(images, seed):
-    return color_ops.grayscale(images)
+    return color.grayscale(images)
 
 
 def _solarize(images, seed):
-    return color_ops.solarize(images, 0.5)
+    return color.solarize(images, 0.5)
 
 
 def _blur(images, seed):
     sigma = tf.random.stateless_uniform(tf.shape(images)[:1], seed, *BLUR)
-    return color_ops.gaussian_blur(images, sigma)
+    return color.gaussian_blur(images, sigma)
 
 
 def _color_jitter(strength: float) -> Callable:
@@ -96,8 +96,8 @@ def _color_jitter(strength: float) -> Callable:
         factors = tf.random.stateless_uniform(
             (3, tf.shape(images)[0]), seed, 1 - strength, 1 + strength
         )
-        images = color_ops.brightness(images, factors[0])
-        images = color_ops.contrast(images, factors[1])
-        return color_ops.saturation(images, factors[2])
+        images = color.brightness(images, factors[0])
+        images = color.contrast(images, factors[1])
+        return color.saturation(images, factors[2])
 
     return color_jitter

@@ -4,6 +4,11 @@ import tensorflow as tf
 
 from keras_attn.data.tasks.image_classification import check_fields
 from keras_attn.image.decode import decode_image
+from keras_attn.image.value_range import check_value_range
+from keras_attn.image.value_range import to_value_range
+from keras_attn.text.layouts import check_special
+from keras_attn.text.layouts import with_end
+from keras_attn.text.layouts import with_start
 from keras_attn.text.tokenizer import Tokenizer
 
 
@@ -14,6 +19,7 @@ def captioning(
     size: int | tuple[int, int],
     channels: int = 3,
     fit: str = "crop",
+    value_range: tuple[float, float] = (0.0, 1.0),
 ) -> tf.data.Dataset:
     """Training examples of captioning, for teacher forcing.
 
@@ -27,12 +33,14 @@ def captioning(
         channels: 3 for colour, 1 for grey; images are converted.
         fit: "crop" keeps the proportions and cuts off what is too long,
             "squeeze" keeps the whole image and not its proportions.
+        value_range: The lowest and the highest value of a pixel.
 
     Returns:
         `({"image", "target"}, labels)`: float32 (height, width, channels)
-        between 0 and 1, and int32 ids of as many tokens as there are.
+        in `value_range`, and int32 ids of as many tokens as there are.
     """
     check_fields(examples, {"image", "caption"})
+    check_value_range(value_range)
     caption = examples.element_spec["caption"]
     if caption.dtype != tf.string or caption.shape.rank != 0:
         raise ValueError(
@@ -40,18 +48,13 @@ def captioning(
             f"{caption.dtype.name} of shape {caption.shape}. An image with "
             "several captions is several examples."
         )
-    if tokenizer.start_id is None or tokenizer.end_id is None:
-        raise ValueError(
-            "Captions are learnt from START to END, and the vocabulary lacks "
-            f"one of them. Received: start_id={tokenizer.start_id}, "
-            f"end_id={tokenizer.end_id}."
-        )
+    check_special(tokenizer, "start", "end")
 
     def encode(example):
         image = decode_image(example["image"], size, channels, fit=fit)
         ids = tokenizer(example["caption"])
-        target = tf.concat([[tokenizer.start_id], ids], axis=0)
-        labels = tf.concat([ids, [tokenizer.end_id]], axis=0)
-        return {"image": image, "target": target}, labels
+        target = with_start(tokenizer, ids)
+        image = to_value_range(image, value_range)
+        return {"image": image, "target": target}, with_end(tokenizer, ids)
 
     return examples.map(encode, tf.data.AUTOTUNE)

@@ -55,21 +55,10 @@ def check_texts(
         )
 
 
-def special_id(tokenizer: Tokenizer, part: str) -> int:
-    """The id of a special token, such as "end", that must be there."""
-    number = getattr(tokenizer, f"{part}_id")
-    if number is None:
-        raise ValueError(
-            f"The vocabulary of `tokenizer` has no {part.upper()} token, which "
-            "this task needs. Choose one of its tokens: "
-            f'special_tokens={{"{part}": ...}}.'
-        )
-    return number
-
-
-def column(number: int, like: tf.RaggedTensor):
-    """A (batch, 1) column of one id, to put beside the rows of `like`."""
-    return tf.fill([like.nrows(), 1], tf.constant(number, like.dtype))
+def text_ids(tokenizer: Tokenizer, example) -> list:
+    """Ids of `text` and, where there is one, of `text_pair`."""
+    names = [name for name in ("text", "text_pair") if name in example]
+    return [tokenizer(example[name]) for name in names]
 
 
 def _identity(*example):

@@ -3,6 +3,8 @@
 import tensorflow as tf
 
 from keras_attn.image.decode import decode_image
+from keras_attn.image.value_range import check_value_range
+from keras_attn.image.value_range import to_value_range
 
 
 def image_classification(
@@ -11,6 +13,7 @@ def image_classification(
     size: int | tuple[int, int],
     channels: int = 3,
     fit: str = "crop",
+    value_range: tuple[float, float] = (0.0, 1.0),
 ) -> tf.data.Dataset:
     """Training examples of image classification.
 
@@ -21,12 +24,14 @@ def image_classification(
         channels: 3 for colour, 1 for grey; images are converted.
         fit: "crop" keeps the proportions and cuts off what is too long,
             "squeeze" keeps the whole image and not its proportions.
+        value_range: The lowest and the highest value of a pixel.
 
     Returns:
-        `(image, label)`: float32 (height, width, channels) between 0 and 1,
+        `(image, label)`: float32 (height, width, channels) in `value_range`,
         and an int32 scalar.
     """
     check_fields(examples, {"image", "label"})
+    check_value_range(value_range)
     label = examples.element_spec["label"]
     if not label.dtype.is_integer or label.shape.rank != 0:
         raise ValueError(
@@ -36,6 +41,7 @@ def image_classification(
 
     def encode(example):
         image = decode_image(example["image"], size, channels, fit=fit)
+        image = to_value_range(image, value_range)
         return image, tf.cast(example["label"], tf.int32)
 
     return examples.map(encode, tf.data.AUTOTUNE)

@@ -4,6 +4,9 @@ import tensorflow as tf
 
 from keras_attn.data.pipeline import windows
 from keras_attn.data.tasks import encoding
+from keras_attn.text.layouts import check_special
+from keras_attn.text.layouts import special_id
+from keras_attn.text.layouts import with_end
 from keras_attn.text.tokenizer import Tokenizer
 
 # Documents may be long: fewer of them are in memory at once.
@@ -47,15 +50,14 @@ def language_model(
         raise ValueError(
             f"`length` must be a positive integer. Received: length={length!r}"
         )
-    end = encoding.special_id(tokenizer, "end")
+    check_special(tokenizer, "end")
 
     def encode(example):
-        ids = tokenizer(example["text"])
-        return tf.concat([ids, encoding.column(end, ids)], axis=1)
+        return with_end(tokenizer, tokenizer(example["text"]))
 
     documents = encoding.encode(texts, encode, at_once=DOCUMENTS_AT_ONCE)
     if packed:
-        pad = encoding.special_id(tokenizer, "pad")
+        pad = special_id(tokenizer, "pad")
         examples = windows.packed(documents, length, pad)
     else:
         examples = windows.contiguous(documents, length, tokenizer.pad_id)

@@ -6,7 +6,9 @@ import tensorflow as tf
 from keras_attn.data.pipeline.stateless_seeds import split
 from keras_attn.data.pipeline.stateless_seeds import with_seeds
 from keras_attn.data.tasks import encoding
-from keras_attn.data.tasks.segments import join_texts
+from keras_attn.text.layouts import check_special
+from keras_attn.text.layouts import join_pair
+from keras_attn.text.layouts import special_id
 from keras_attn.text.tokenizer import Tokenizer
 
 USE = 3  # of the seeds; others belong to other modules
@@ -34,11 +36,10 @@ def masked_language_model(
         Devlin et al. 2019, section 3.1. https://arxiv.org/abs/1810.04805
     """
     encoding.check_texts(texts, "text", optional="text_pair")
-    encoding.special_id(tokenizer, "mask")
+    check_special(tokenizer, "start", "end", "mask")
 
     def encode(example):
-        pair = example.get("text_pair")
-        inputs = join_texts(tokenizer, example["text"], pair)
+        inputs = join_pair(tokenizer, *encoding.text_ids(tokenizer, example))
         return inputs, inputs["tokens"]
 
     return encoding.encode(texts, encode)
@@ -79,8 +80,8 @@ def mask_tokens(
         raise ValueError(
             f"`rate` must be above 0 and up to 1. Received: rate={rate}"
         )
-    pad = encoding.special_id(tokenizer, "pad")
-    mask = encoding.special_id(tokenizer, "mask")
+    pad = special_id(tokenizer, "pad")
+    mask = special_id(tokenizer, "mask")
     parts = (tokenizer.start_id, tokenizer.end_id, tokenizer.unknown_id)
     special = sorted({pad, mask, *parts} - {None})
     ordinary = np.setdiff1d(np.arange(tokenizer.vocabulary_size), special)

@@ -3,7 +3,8 @@
 import tensorflow as tf
 
 from keras_attn.data.tasks import encoding
-from keras_attn.data.tasks.segments import join_texts
+from keras_attn.text.layouts import check_special
+from keras_attn.text.layouts import join_pair
 from keras_attn.text.tokenizer import Tokenizer
 
 
@@ -28,11 +29,11 @@ def text_classification(
         Devlin et al. 2019, section 3. https://arxiv.org/abs/1810.04805
     """
     encoding.check_texts(examples, "text", optional="text_pair")
+    check_special(tokenizer, "start", "end")
     dtype = _label_type(examples.element_spec)
 
     def encode(example):
-        pair = example.get("text_pair")
-        inputs = join_texts(tokenizer, example["text"], pair)
+        inputs = join_pair(tokenizer, *encoding.text_ids(tokenizer, example))
         return inputs, tf.cast(example["label"], dtype)
 
     return encoding.encode(examples, encode)

@@ -3,6 +3,10 @@
 import tensorflow as tf
 
 from keras_attn.data.tasks import encoding
+from keras_attn.text.layouts import check_special
+from keras_attn.text.layouts import source_row
+from keras_attn.text.layouts import with_end
+from keras_attn.text.layouts import with_start
 from keras_attn.text.tokenizer import Tokenizer
 
 
@@ -38,22 +42,18 @@ def translation(
             f"pad_id={source_tokenizer.pad_id}, target "
             f"pad_id={target_tokenizer.pad_id}"
         )
-    source_end = encoding.special_id(source_tokenizer, "end")
-    start = encoding.special_id(target_tokenizer, "start")
-    end = encoding.special_id(target_tokenizer, "end")
+    check_special(source_tokenizer, "end")
+    check_special(target_tokenizer, "start", "end")
 
     def encode(pair):
         source = source_tokenizer(pair["source"])
-        if reverse_source:
-            source = tf.reverse(source, axis=[1])
         ids = target_tokenizer(pair["target"])
-        before = [encoding.column(start, ids), ids]
-        after = [ids, encoding.column(end, ids)]
-        source = [source, encoding.column(source_end, source)]
         inputs = {
-            "source": tf.concat(source, axis=1),
-            "target": tf.concat(before, axis=1),
+            "source": source_row(
+                source_tokenizer, source, reverse=reverse_source
+            ),
+            "target": with_start(target_tokenizer, ids),
         }
-        return inputs, tf.concat(after, axis=1)
+        return inputs, with_end(target_tokenizer, ids)
 
     return encoding.encode(pairs, encode)

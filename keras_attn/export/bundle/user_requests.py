@@ -8,7 +8,7 @@ import tensorflow as tf
 
 from keras_attn.export.bundle.json_arrays import from_json
 from keras_attn.export.graph.signature import Signature
-from keras_attn.export.tasks.example_texts import column
+from keras_attn.export.graph.signature import text_column
 
 _ROWS_AT_ONCE = 8
 
@@ -46,7 +46,7 @@ def add_requests(
 def _add_texts(signatures, texts):
     texts = [x.encode() if isinstance(x, str) else x for x in texts]
     batches = [
-        {"text": column(*texts[first : first + _ROWS_AT_ONCE])}
+        {"text": text_column(*texts[first : first + _ROWS_AT_ONCE])}
         for first in range(0, len(texts), _ROWS_AT_ONCE)
     ]
     takes_text = [

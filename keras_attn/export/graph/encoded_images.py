@@ -4,16 +4,16 @@ from collections.abc import Sequence
 
 import tensorflow as tf
 
-FITS = ("crop", "squeeze")
+from keras_attn.image.decode import check_image
+from keras_attn.image.decode import decode_image
+from keras_attn.image.value_range import check_value_range
+from keras_attn.image.value_range import to_value_range
 
 # As many as a good camera takes; in colour and float32 they are 400 MB.
 MAX_PIXELS = 2**25
 
 # Images decoded at once: each may take the memory of `MAX_PIXELS`.
 _AT_ONCE = 4
-
-# ITU-R 601: how bright red, green and blue look.
-_LUMINANCE = (0.299, 0.587, 0.114)
 
 
 class EncodedImages(tf.Module):
@@ -30,7 +30,7 @@ class EncodedImages(tf.Module):
         channels: 3 for colour, 1 for grey.
         fit: "crop" keeps the proportions and cuts off the two sides that are
             too long, "squeeze" keeps the whole image and not its proportions.
-        pixels: The lowest and the highest value of a pixel.
+        value_range: The lowest and the highest value of a pixel.
         max_pixels: A file that says it has more is not read, so that a small
             file cannot fill the memory.
 
@@ -48,23 +48,15 @@ class EncodedImages(tf.Module):
         channels: int,
         *,
         fit: str = "crop",
-        pixels: Sequence[float] = (0.0, 1.0),
+        value_range: Sequence[float] = (0.0, 1.0),
         max_pixels: int = MAX_PIXELS,
     ):
         super().__init__()
-        if channels not in (1, 3):
-            raise ValueError(f"`channels` is 1 or 3. Received: {channels}")
-        if fit not in FITS:
-            raise ValueError(f"`fit` is one of {FITS}. Received: {fit!r}")
-        lowest, highest = pixels
-        if not lowest < highest:
-            raise ValueError(
-                "`pixels` are the lowest and the highest value of a pixel, "
-                f"such as (0, 1) or (0, 255). Received: {pixels}"
-            )
+        check_image(size, channels, fit)
+        check_value_range(value_range)
         self._shape = (*size, channels)
         self._fit = fit
-        self._pixels = lowest, highest
+        self._value_range = value_range
         self._max_pixels = max_pixels
 
     def __call__(self, image_bytes):
@@ -97,18 +89,9 @@ class EncodedImages(tf.Module):
         )
         with tf.control_dependencies([enough]):
             file = tf.identity(file)
-        # As many channels as the file has: the decoders of GIF and BMP do not
-        # convert.
-        image = tf.io.decode_image(file, expand_animations=False)
-        height, width, channels = self._shape
-        if self._fit == "crop":
-            image = _centre(image, width / height)
-        image = _with_channels(tf.cast(image, tf.float32) / 255, channels)
-        # Antialiasing has no effect on images that grow.
-        image = tf.image.resize(image, (height, width), antialias=True)
-        image = tf.clip_by_value(tf.ensure_shape(image, self._shape), 0, 1)
-        lowest, highest = self._pixels
-        return place, lowest + (highest - lowest) * image
+        *size, channels = self._shape
+        image = decode_image(file, size, channels, fit=self._fit)
+        return place, to_value_range(image, self._value_range)
 
 
 def _num_pixels(file):
@@ -139,27 +122,3 @@ def _num_pixels(file):
         ],
         default=lambda: tf.constant(0, tf.int64),
     )
-
-
-def _centre(image, ratio):
-    """The largest part in the middle that is `ratio` times as wide as high."""
-    height, width = tf.unstack(tf.shape(image)[:2])
-    wanted_height = tf.round(tf.cast(width, tf.float32) / ratio)
-    wanted_width = tf.round(tf.cast(height, tf.float32) * ratio)
-    new_height = tf.clip_by_value(tf.cast(wanted_height, tf.int32), 1, height)
-    new_width = tf.clip_by_value(tf.cast(wanted_width, tf.int32), 1, width)
-    top, left = (height - new_height) // 2, (width - new_width) // 2
-    return image[top : top + new_height, left : left + new_width]
-
-
-def _with_channels(image, channels):
-    # 1 is grey, 2 is grey with transparency, 4 is colour with transparency.
-    is_grey = tf.shape(image)[-1] < 3
-    image = image[..., : tf.where(is_grey, 1, 3)]
-    shape = tf.concat([tf.shape(image)[:2], [3]], axis=0)
-    image = tf.ensure_shape(tf.broadcast_to(image, shape), (None, None, 3))
-    if channels == 3:
-        return image
-    luminance = tf.reduce_sum(image * _LUMINANCE, axis=-1, keepdims=True)
-    # Grey is not weighed again, which would round it.
-    return tf.where(is_grey, image[..., :1], luminance)

@@ -28,3 +28,10 @@ class Signature:
     inputs: Mapping[str, tf.TensorSpec]
     examples: tuple[Mapping[str, np.ndarray], ...]
     compiled: bool = False
+
+
+def text_column(*texts: bytes) -> np.ndarray:
+    """Texts as a (batch,) array of `bytes` objects."""
+    array = np.empty(len(texts), object)
+    array[:] = texts
+    return array

@@ -35,13 +35,6 @@ def too_long(tokenizer: Tokenizer, room: int) -> bytes:
     )
 
 
-def column(*texts: bytes) -> np.ndarray:
-    """Texts as a (batch,) array of `bytes` objects."""
-    array = np.empty(len(texts), object)
-    array[:] = texts
-    return array
-
-
 def _words(tokenizer):
     """Ids, far apart in the vocabulary, that alone read as plain text."""
     ids = np.arange(min(tokenizer.vocabulary_size, _LOOKED_AT))

@@ -11,6 +11,7 @@ from keras_attn.export.graph.invalid_rows import blank_invalid
 from keras_attn.export.graph.padded_batches import compiled
 from keras_attn.export.graph.shared_function import shared_function
 from keras_attn.export.graph.signature import Signature
+from keras_attn.export.graph.signature import text_column
 from keras_attn.export.tasks import example_texts
 from keras_attn.export.tasks.search import Search
 from keras_attn.export.tasks.task import Task
@@ -197,8 +198,8 @@ class GenerativeTask(Task):
         (first, *others), too_long = self.example_texts()
         odd = (*others, b"", too_long, example_texts.BROKEN)
         return (
-            {"text": example_texts.column(first)},
-            {"text": example_texts.column(*odd)},
+            {"text": text_column(first)},
+            {"text": text_column(*odd)},
         )
 
     def _example_with_options(self):
@@ -206,7 +207,7 @@ class GenerativeTask(Task):
         texts = [*texts, texts[0]]
         most = self.search.max_length
         return {
-            "text": example_texts.column(*texts),
+            "text": text_column(*texts),
             **row_options.examples(len(texts) - 1, most),
         }
 
@@ -215,8 +216,8 @@ class GenerativeTask(Task):
         answers = [*example_texts.sentences(self.tokenizer), b""]
         texts = [texts[0], *texts, b""][: len(answers)]
         return {
-            "text": example_texts.column(*texts),
-            "answer": example_texts.column(*answers),
+            "text": text_column(*texts),
+            "answer": text_column(*answers),
         }
 
 

@@ -34,7 +34,7 @@ class ImageClassification(Task):
         labels: Names of the classes; answers are numbers without them.
         fit: As in training: "crop" keeps the proportions and cuts off the two
             sides that are too long, "squeeze" keeps the whole image.
-        pixels: The lowest and the highest value of a pixel in training:
+        value_range: The lowest and the highest value of a pixel in training:
             `keras_attn.data` makes pixels from 0 to 1.
         from_logits: Whether the model returns logits; None asks whether its
             last layer is a softmax or a sigmoid.
@@ -48,7 +48,7 @@ class ImageClassification(Task):
         *,
         labels: Sequence[str] | None = None,
         fit: str = "crop",
-        pixels: Sequence[float] = (0.0, 1.0),
+        value_range: Sequence[float] = (0.0, 1.0),
         from_logits: bool | None = None,
         max_pixels: int = MAX_PIXELS,
         xla: bool = False,
@@ -67,7 +67,7 @@ class ImageClassification(Task):
             tuple(size),
             channels,
             fit=fit,
-            pixels=pixels,
+            value_range=value_range,
             max_pixels=max_pixels,
         )
         self.labels = Labels(labels, num_classes=scores.shape[-1])

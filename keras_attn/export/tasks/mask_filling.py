@@ -4,7 +4,7 @@ import numpy as np
 import tensorflow as tf
 
 from keras_attn.export.graph.masked_text import Holes
-from keras_attn.export.tasks import example_texts
+from keras_attn.export.graph.signature import text_column
 from keras_attn.export.tasks.text_task import TextTask
 from keras_attn.models.bert.model import BERT
 from keras_attn.text.tokenizer import Tokenizer
@@ -64,7 +64,7 @@ class MaskFilling(TextTask):
     def signatures(self):
         mask = self.pairs.tokenizer.special_tokens.mask.encode()
         examples = tuple(
-            {"text": example_texts.column(*(mask + b" " + t for t in texts))}
+            {"text": text_column(*(mask + b" " + t for t in texts))}
             for texts in (request["text"] for request in self.examples("text"))
         )
         return [

@@ -13,7 +13,7 @@ from keras_attn.text.tokenizer import Tokenizer
 class TextClassification(TextTask):
     """Which class a text, or a pair of texts, belongs to.
 
-    The verbs are `classify` (text), `classify_pairs` (text, second) and
+    The verbs are `classify` (text), `classify_pairs` (text, text_pair) and
     `embed` (text). `classify` answers `label`, (batch,) strings or int64,
     `scores`, (batch, classes) probabilities, `valid` and `truncated`. A model
     that was trained to tell whether one text follows another has pairs first.
@@ -43,7 +43,7 @@ class TextClassification(TextTask):
         self.labels = Labels(labels, num_classes=model.output_shape[-1])
 
     def signatures(self):
-        pairs = self.examples("text", "second")
+        pairs = self.examples("text", "text_pair")
         verbs = self.verb("classify_pairs", self._classify, examples=pairs)
         if self.model.config["head"] == "classification":
             verbs = self.verb("classify", self._classify) + verbs

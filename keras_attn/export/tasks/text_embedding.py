@@ -6,9 +6,9 @@ from keras_attn.export.tasks.text_task import TextTask
 class TextEmbedding(TextTask):
     """Vectors of texts, to be compared or given to another model.
 
-    The verbs are `embed` (text) and `embed_pairs` (text, second). They answer
-    `embedding`, the mean over all tokens, and `pooled`, (batch, units) floats
-    each, `valid` and `truncated`.
+    The verbs are `embed` (text) and `embed_pairs` (text, text_pair). They
+    answer `embedding`, the mean over all tokens, and `pooled`, (batch, units)
+    floats each, `valid` and `truncated`.
 
     Args:
         model: A `BERT` without a head.
@@ -20,5 +20,5 @@ class TextEmbedding(TextTask):
     HEADS = (None,)
 
     def signatures(self):
-        pairs = self.examples("text", "second")
+        pairs = self.examples("text", "text_pair")
         return self.embed() + self.embed("embed_pairs", examples=pairs)

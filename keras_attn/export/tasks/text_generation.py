@@ -7,6 +7,7 @@ from keras_attn.export.graph import request_text
 from keras_attn.export.graph.invalid_rows import blank_invalid
 from keras_attn.export.graph.shared_function import shared_function
 from keras_attn.export.graph.signature import Signature
+from keras_attn.export.graph.signature import text_column
 from keras_attn.export.graph.utf8 import is_utf8
 from keras_attn.export.tasks import example_texts
 from keras_attn.export.tasks import tokenizer_checks
@@ -87,7 +88,7 @@ class TextGeneration(GenerativeTask):
     def further_signatures(self) -> list[Signature]:
         if not hasattr(self.model, "prefill"):
             return []
-        example = {"text": example_texts.column(self.example_texts()[0][-1])}
+        example = {"text": text_column(self.example_texts()[0][-1])}
         return [Signature("embed", self._embed, {"text": TEXT}, (example,))]
 
     def read(self, text, *, fixed=False):

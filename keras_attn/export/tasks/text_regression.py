@@ -8,8 +8,8 @@ from keras_attn.export.tasks.text_task import TextTask
 class TextRegression(TextTask):
     """The number that goes with a text, or with a pair of texts.
 
-    The verbs are `regress` (text), `regress_pairs` (text, second) and `embed`
-    (text). `regress` answers `value`, (batch,) floats, `valid` and
+    The verbs are `regress` (text), `regress_pairs` (text, text_pair) and
+    `embed` (text). `regress` answers `value`, (batch,) floats, `valid` and
     `truncated`.
 
     Args:
@@ -22,7 +22,7 @@ class TextRegression(TextTask):
     HEADS = ("regression",)
 
     def signatures(self):
-        pairs = self.examples("text", "second")
+        pairs = self.examples("text", "text_pair")
         return [
             *self.verb("regress", self._regress),
             *self.verb("regress_pairs", self._regress, examples=pairs),

@@ -8,6 +8,7 @@ from keras_attn.export.graph.invalid_rows import blank_invalid
 from keras_attn.export.graph.padded_batches import compiled
 from keras_attn.export.graph.shared_function import shared_function
 from keras_attn.export.graph.signature import Signature
+from keras_attn.export.graph.signature import text_column
 from keras_attn.export.graph.text_pairs import TextPairs
 from keras_attn.export.tasks import example_texts
 from keras_attn.export.tasks.task import Task
@@ -130,7 +131,7 @@ class TextTask(Task):
         one, *more = example_texts.sentences(tokenizer)
         long = example_texts.too_long(tokenizer, self.pairs.max_length)
         return tuple(
-            {field: example_texts.column(*rows) for field in fields}
+            {field: text_column(*rows) for field in fields}
             for rows in ([one], [*more, long, b"", example_texts.BROKEN])
         )
 

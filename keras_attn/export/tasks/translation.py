@@ -9,12 +9,15 @@ from keras_attn.export.graph import request_text
 from keras_attn.export.graph.invalid_rows import blank_invalid
 from keras_attn.export.graph.shared_function import shared_function
 from keras_attn.export.graph.signature import Signature
+from keras_attn.export.graph.signature import text_column
 from keras_attn.export.graph.utf8 import is_utf8
 from keras_attn.export.tasks import example_texts
 from keras_attn.export.tasks import tokenizer_checks
 from keras_attn.export.tasks.generative_task import TEXT
 from keras_attn.export.tasks.generative_task import GenerativeTask
 from keras_attn.export.tasks.search import Search
+from keras_attn.text.layouts import source_row
+from keras_attn.text.layouts import with_end
 from keras_attn.text.tokenizer import Tokenizer
 
 _USUAL_LENGTH = 128
@@ -102,7 +105,7 @@ class Translation(GenerativeTask):
         return steps and from_source and not hasattr(model, "prompt")
 
     def further_signatures(self) -> list[Signature]:
-        example = {"text": example_texts.column(self.example_texts()[0][-1])}
+        example = {"text": text_column(self.example_texts()[0][-1])}
         signatures = []
         parameters = inspect.signature(self.model.encode).parameters
         if "keep_attention" in parameters:
@@ -120,16 +123,14 @@ class Translation(GenerativeTask):
     def read(self, text, *, fixed=False):
         room = self.source_length - 1 - self.source_start
         ids, valid, truncated = request_text.read(self.source, text, room)
-        if self.reverse_source:
-            ids = tf.reverse(ids, axis=[1])
-        rows = tf.shape(text)[0]
-        parts = [ids, tf.fill([rows, 1], self.source.end_id)]
-        if self.source_start:
-            parts.insert(0, tf.fill([rows, 1], self.source.start_id))
-        width = self.source_length if fixed else None
-        source = tf.concat(parts, axis=1).to_tensor(
-            self.source.pad_id, shape=(None, width)
+        rows = source_row(
+            self.source,
+            ids,
+            start=self.source_start,
+            reverse=self.reverse_source,
         )
+        width = self.source_length if fixed else None
+        source = rows.to_tensor(self.source.pad_id, shape=(None, width))
         return (source,), valid, truncated
 
     def begin(self, source):
@@ -147,8 +148,7 @@ class Translation(GenerativeTask):
         ids, _, truncated = request_text.read(
             self.tokenizer, answer, length - 1
         )
-        end = tf.fill([tf.shape(answer)[0], 1], self.tokenizer.end_id)
-        ids = tf.concat([ids, end], axis=1)
+        ids = with_end(self.tokenizer, ids)
         lengths = tf.cast(ids.row_lengths(), tf.int32)
         dense = ids.to_tensor(shape=(None, length))
         return dense, lengths, is_utf8(answer), truncated

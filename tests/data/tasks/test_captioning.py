@@ -55,7 +55,7 @@ def test_a_vocabulary_without_an_end_is_told():
     class WithoutEnd:
         start_id, end_id = tokenizer.start_id, None
 
-    with pytest.raises(ValueError, match="end_id=None"):
+    with pytest.raises(ValueError, match="no END token"):
         captioning(source(["a"]), WithoutEnd(), size=4)
 
 

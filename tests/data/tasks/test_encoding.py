@@ -2,11 +2,9 @@ import pytest
 import tensorflow as tf
 
 from keras_attn.data.tasks.encoding import check_texts
-from keras_attn.data.tasks.encoding import column
 from keras_attn.data.tasks.encoding import encode
-from keras_attn.data.tasks.encoding import special_id
+from keras_attn.data.tasks.encoding import text_ids
 from keras_attn.text.byte import ByteTokenizer
-from keras_attn.text.character import CharacterTokenizer
 
 
 def lengths(texts):
@@ -99,14 +97,11 @@ def test_other_fields_may_be_there():
     check_texts(examples, "text", optional="text_pair")
 
 
-def test_a_missing_special_token_is_named():
-    assert special_id(ByteTokenizer(), "end") == ByteTokenizer().end_id
-    tokenizer = CharacterTokenizer(["[UNK]", "a"])
-    with pytest.raises(ValueError, match=r"no END token.*special_tokens"):
-        special_id(tokenizer, "end")
-
-
-def test_a_column_goes_beside_ragged_rows():
-    rows = tf.ragged.constant([[1, 2], [], [3]], tf.int32)
-    joined = tf.concat([column(9, rows), rows], axis=1)
-    assert joined.to_list() == [[9, 1, 2], [9], [9, 3]]
+def test_the_texts_of_an_example_become_ids_in_order():
+    tokenizer = ByteTokenizer()
+    example = {"text_pair": tf.constant(["b"]), "text": tf.constant(["a"])}
+    first, second = text_ids(tokenizer, example)
+    assert tokenizer.detokenize(first) == b"a"
+    assert tokenizer.detokenize(second) == b"b"
+    del example["text_pair"]
+    assert len(text_ids(tokenizer, example)) == 1

@@ -2,12 +2,22 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from keras_attn.data.tasks import captioning
+from keras_attn.data.tasks import image_classification
+from keras_attn.export.graph import encoded_images
 from keras_attn.export.graph.encoded_images import EncodedImages
 from keras_attn.image.decode import decode_image
+from keras_attn.image.value_range import to_value_range
 from tests.export.image_files import BAD
 from tests.export.image_files import GOOD
 from tests.export.image_files import MAX_PIXELS
 from tests.export.image_files import bomb
+
+
+def test_training_and_serving_decode_by_the_same_function():
+    for user in (image_classification, captioning, encoded_images):
+        assert user.decode_image is decode_image
+        assert user.to_value_range is to_value_range
 
 
 @pytest.mark.parametrize("fit", ["crop", "squeeze"])
@@ -62,7 +72,7 @@ def test_pixels_have_the_range_that_is_asked_for():
     file = tf.constant([GOOD["png"]])
     unit = EncodedImages((6, 5), 3)(file)["images"]
     for lowest, highest in ((0, 255), (-1, 1)):
-        read = EncodedImages((6, 5), 3, pixels=(lowest, highest))(file)
+        read = EncodedImages((6, 5), 3, value_range=(lowest, highest))(file)
         expected = lowest + (highest - lowest) * unit
         np.testing.assert_allclose(read["images"], expected, rtol=1e-6)
 
@@ -72,7 +82,7 @@ def test_pixels_have_the_range_that_is_asked_for():
     [
         ({"channels": 4}, "1 or 3. Received: 4"),
         ({"fit": "stretch"}, "'stretch'"),
-        ({"pixels": (1, 0)}, r"Received: \(1, 0\)"),
+        ({"value_range": (1, 0)}, r"Received: \(1, 0\)"),
     ],
 )
 def test_what_makes_no_sense_is_refused(settings, complaint):

@@ -2,10 +2,10 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from keras_attn.data.tasks.segments import join_texts
 from keras_attn.export.graph.text_pairs import TextPairs
 from keras_attn.text import ByteTokenizer
 from keras_attn.text import WordPieceTokenizer
+from keras_attn.text.layouts import join_pair
 from tests.export import texts
 
 
@@ -13,18 +13,21 @@ from tests.export import texts
 def test_rows_are_those_of_the_training_pipeline(pairs):
     tokenizer = ByteTokenizer()
     text = tf.constant(["abc", "de", "[MASK] é"])
-    second = tf.constant(["z", "", "xy"]) if pairs else None
-    rows = TextPairs(tokenizer, max_length=16)(text, second)
-    expected = join_texts(tokenizer, text, second)
+    text_pair = tf.constant(["z", "", "xy"]) if pairs else None
+    rows = TextPairs(tokenizer, max_length=16)(text, text_pair)
+    expected = join_pair(
+        tokenizer,
+        *(tokenizer(t) for t in (text, text_pair) if t is not None),
+    )
     for name in ("tokens", "segments"):
         np.testing.assert_array_equal(rows[name], expected[name].to_tensor())
     assert rows["valid"].numpy().tolist() == [True, not pairs, True]
     assert not rows["truncated"].numpy().any()
 
 
-def read(text, second=None, *, max_length):
+def read(text, text_pair=None, *, max_length):
     """The characters that are left of byte tokens, with < > for START, END."""
-    rows = TextPairs(ByteTokenizer(), max_length=max_length)([text], second)
+    rows = TextPairs(ByteTokenizer(), max_length=max_length)([text], text_pair)
     letters = {2: "<", 3: ">"}
     tokens = rows["tokens"].numpy()[0].tolist()
     line = "".join(letters.get(id) or chr(id - 5) for id in tokens)
@@ -40,7 +43,7 @@ def test_a_text_that_is_too_long_keeps_its_end_token():
 
 
 @pytest.mark.parametrize(
-    ("text", "second", "line", "truncated"),
+    ("text", "text_pair", "line", "truncated"),
     [
         ("abcd", "xyz", "<abcd>xyz>", False),
         ("abcdefg", "", "<abcdefg>>", False),
@@ -51,8 +54,8 @@ def test_a_text_that_is_too_long_keeps_its_end_token():
         ("abcdefgh", "rstuvwxyz", "<abcd>rst>", True),
     ],
 )
-def test_of_two_texts_the_longer_loses_first(text, second, line, truncated):
-    assert read(text, [second], max_length=10) == (line, truncated)
+def test_of_two_texts_the_longer_loses_first(text, text_pair, line, truncated):
+    assert read(text, [text_pair], max_length=10) == (line, truncated)
 
 
 def test_a_bad_row_is_flagged_and_read_as_empty():

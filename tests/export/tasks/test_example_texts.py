@@ -1,4 +1,3 @@
-import numpy as np
 import pytest
 
 from keras_attn.export.tasks import example_texts
@@ -48,10 +47,3 @@ def test_a_vocabulary_of_which_no_text_can_be_made_is_refused():
     nothing = WordTokenizer([*DEFAULT, " "])
     with pytest.raises(ValueError, match="Give a smaller length"):
         example_texts.too_long(nothing, 3)
-
-
-def test_a_column_keeps_every_byte():
-    column = example_texts.column(b"a\x00", b"", example_texts.BROKEN)
-    assert column.dtype == object
-    assert column.tolist() == [b"a\x00", b"", b"\xff"]
-    assert np.shape(example_texts.column()) == (0,)

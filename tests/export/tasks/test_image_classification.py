@@ -82,7 +82,7 @@ def test_only_core_ops_are_used(folder):
 
 def test_grey_and_another_range_are_as_the_caller_says():
     model = classifier(channels=1)
-    task = ImageClassification(model, fit="squeeze", pixels=(-1, 1))
+    task = ImageClassification(model, fit="squeeze", value_range=(-1, 1))
     classify, _ = task.signatures()
     answer = classify.function(tf.constant([GOOD["wide"]]))
     image = decode_image(GOOD["wide"], (HEIGHT, WIDTH), 1, fit="squeeze")

@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from keras_attn.data.tasks.segments import join_texts
 from keras_attn.export.tasks.mask_filling import MaskFilling
 from keras_attn.text import WordPieceTokenizer
+from keras_attn.text.layouts import join_pair
 from keras_attn.text.special_tokens import DEFAULT
 from tests.export import served
 from tests.export import texts
@@ -51,7 +51,7 @@ def expect(model, text):
     """Fill one text the slow way: mask ids, whole logits, sort."""
     tokenizer = texts.tokenizer()
     # A word that the tokenizer knows holds the place of each hole.
-    marked = join_texts(tokenizer, [text.replace("[MASK]", " mat ")])
+    marked = join_pair(tokenizer, tokenizer([text.replace("[MASK]", " mat ")]))
     mat = tokenizer.id_of("mat")
     tokens = marked["tokens"].numpy()
     holes = np.flatnonzero(tokens[0] == mat)

@@ -36,11 +36,11 @@ def test_the_server_answers_like_python(model, answers):
 def test_pairs_are_laid_out_as_in_training(model):
     task = TextRegression(model, tokenizer=texts.tokenizer())
     _, regress_pairs, _ = task.signatures()
-    for text, second in texts.PAIRS[1:]:
+    for text, text_pair in texts.PAIRS[1:]:
         answer = regress_pairs.function(
-            text=tf.constant(text), second=tf.constant(second)
+            text=tf.constant(text), text_pair=tf.constant(text_pair)
         )
-        expected = texts.call_as_trained(model, text, second)[:, 0]
+        expected = texts.call_as_trained(model, text, text_pair)[:, 0]
         np.testing.assert_allclose(answer["value"], expected, atol=1e-5)
 
 

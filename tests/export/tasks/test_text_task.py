@@ -13,7 +13,7 @@ from tests.export import texts
 def test_a_signature_takes_strings_and_has_examples_for_them():
     task = TextEmbedding(texts.bert(), tokenizer=texts.tokenizer())
     for signature, names in zip(
-        task.signatures(), (["text"], ["text", "second"]), strict=True
+        task.signatures(), (["text"], ["text", "text_pair"]), strict=True
     ):
         assert list(signature.inputs) == names
         for name, spec in signature.inputs.items():

@@ -6,7 +6,7 @@ from PIL import ImageEnhance
 from PIL import ImageFilter
 from PIL import ImageOps
 
-from keras_attn.data.augment import color_ops
+from keras_attn.image import color
 
 
 @pytest.fixture
@@ -27,9 +27,9 @@ def by_pillow(change, levels):
 @pytest.mark.parametrize(
     ("change", "peer"),
     [
-        (color_ops.brightness, ImageEnhance.Brightness),
-        (color_ops.contrast, ImageEnhance.Contrast),
-        (color_ops.saturation, ImageEnhance.Color),
+        (color.brightness, ImageEnhance.Brightness),
+        (color.contrast, ImageEnhance.Contrast),
+        (color.saturation, ImageEnhance.Color),
     ],
 )
 def test_enhancements_are_those_of_pillow(levels, change, peer, factor):
@@ -46,7 +46,7 @@ def test_sharpness_is_that_of_pillow_inside_the_edges(levels, factor):
         lambda image: ImageEnhance.Sharpness(image).enhance(factor), levels
     )
     # Pillow rounds the smoothed image, and then the result.
-    actual = 255 * color_ops.sharpness(as_floats(levels), factor).numpy()
+    actual = 255 * color.sharpness(as_floats(levels), factor).numpy()
     inside = (slice(None), slice(1, -1), slice(1, -1))
     np.testing.assert_allclose(actual[inside], expected[inside], atol=2.01)
 
@@ -54,10 +54,10 @@ def test_sharpness_is_that_of_pillow_inside_the_edges(levels, factor):
 @pytest.mark.parametrize(
     "change",
     [
-        color_ops.brightness,
-        color_ops.contrast,
-        color_ops.saturation,
-        color_ops.sharpness,
+        color.brightness,
+        color.contrast,
+        color.saturation,
+        color.sharpness,
     ],
 )
 def test_each_image_has_a_factor_of_its_own(levels, change):
@@ -70,7 +70,7 @@ def test_each_image_has_a_factor_of_its_own(levels, change):
 
 def test_solarize_is_that_of_pillow(levels):
     expected = by_pillow(ImageOps.solarize, levels)
-    actual = 255 * color_ops.solarize(as_floats(levels), 0.5).numpy()
+    actual = 255 * color.solarize(as_floats(levels), 0.5).numpy()
     np.testing.assert_allclose(actual, expected, atol=1e-3)
 
 
@@ -78,13 +78,13 @@ def test_solarize_is_that_of_pillow(levels):
 def test_posterize_is_that_of_pillow(bits):
     levels = np.arange(256, dtype="uint8").reshape(1, 16, 16, 1)
     expected = levels & (256 - 2 ** (8 - bits))
-    actual = 255 * color_ops.posterize(as_floats(levels), bits).numpy()
+    actual = 255 * color.posterize(as_floats(levels), bits).numpy()
     np.testing.assert_allclose(actual, expected, atol=1e-3)
 
 
 def test_posterize_starts_from_the_nearest_level():
     images = tf.constant([15.4, 15.6], shape=(1, 1, 2, 1)) / 255
-    actual = 255 * color_ops.posterize(images, 4).numpy().ravel()
+    actual = 255 * color.posterize(images, 4).numpy().ravel()
     np.testing.assert_allclose(actual, [0, 16], atol=1e-3)
 
 
@@ -94,22 +94,20 @@ def test_grayscale_is_the_luminance_in_every_channel(levels):
     expected = 0.299 * red + 0.587 * green + 0.114 * blue
     for channel in range(3):
         np.testing.assert_allclose(
-            color_ops.grayscale(images)[..., channel], expected, atol=1e-6
+            color.grayscale(images)[..., channel], expected, atol=1e-6
         )
 
 
 def test_images_of_one_channel_have_no_colour_to_lose(levels):
     images = as_floats(levels[..., :1])
-    np.testing.assert_array_equal(color_ops.grayscale(images), images)
-    np.testing.assert_allclose(
-        color_ops.saturation(images, 0.3), images, atol=1e-6
-    )
+    np.testing.assert_array_equal(color.grayscale(images), images)
+    np.testing.assert_allclose(color.saturation(images, 0.3), images, atol=1e-6)
 
 
 def test_blur_is_the_weighted_mean_of_the_equation(rng):
     images = rng.uniform(size=(2, 4, 5, 3)).astype("float32")
     sigmas = np.array([0.7, 1.9], "float32")
-    blurred = color_ops.gaussian_blur(images, sigmas).numpy()
+    blurred = color.gaussian_blur(images, sigmas).numpy()
     for image, sigma, actual in zip(images, sigmas, blurred, strict=True):
         for row in range(4):
             for column in range(5):
@@ -128,7 +126,7 @@ def test_blur_is_near_that_of_pillow():
     expected = by_pillow(
         lambda image: image.filter(ImageFilter.GaussianBlur(1.5)), levels
     )
-    actual = color_ops.gaussian_blur(as_floats(levels), np.float32([1.5]))
+    actual = color.gaussian_blur(as_floats(levels), np.float32([1.5]))
     # Pillow approximates by boxes.
     np.testing.assert_allclose(actual, expected / 255, atol=0.03)
 
@@ -136,5 +134,5 @@ def test_blur_is_near_that_of_pillow():
 @pytest.mark.parametrize("sigma", [0.1, 2.0, 50.0])
 def test_a_white_image_stays_white_up_to_its_edges(sigma):
     white = np.ones((1, 4, 6, 1), "float32")
-    blurred = color_ops.gaussian_blur(white, np.float32([sigma]))
+    blurred = color.gaussian_blur(white, np.float32([sigma]))
     np.testing.assert_allclose(blurred, white, atol=1e-6)
