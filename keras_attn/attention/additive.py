@@ -23,8 +23,8 @@ class AdditiveAttention(SingleHeadAttention):
     Args:
         units: Width of the hidden layer.
         use_bias: Whether there is a b.
-        key_function, value_function: None for h itself, "linear" for W h + b,
-            or the name of a Keras activation σ for σ(W h + b).
+        key_projection, value_projection: None for h itself, "linear" for
+            W h + b, or the name of a Keras activation σ for σ(W h + b).
         dropout: Fraction of the weights dropped while training.
 
     Call arguments:
@@ -48,14 +48,14 @@ class AdditiveAttention(SingleHeadAttention):
         units: int,
         *,
         use_bias: bool = False,
-        key_function: str | None = None,
-        value_function: str | None = None,
+        key_projection: str | None = None,
+        value_projection: str | None = None,
         dropout: float = 0.0,
         **kwargs,
     ):
         super().__init__(
-            key_function=key_function,
-            value_function=value_function,
+            key_projection=key_projection,
+            value_projection=value_projection,
             dropout=dropout,
             **kwargs,
         )

@@ -112,7 +112,7 @@ class CachedAttention(KerasNames):
         positions = ops.cast(positions, "int32")
         prompt = kept.get("memory")
         slots = ops.shape(kept["key"])[2]
-        clock = cache.Clock(
+        cache_index = cache.CacheIndex(
             positions,
             slots,
             first=0 if prompt is None else prompt["length"],
@@ -120,26 +120,30 @@ class CachedAttention(KerasNames):
         )
         query = cache.refuse_past_the_end(
             query,
-            clock,
+            cache_index,
             f"The cache has room for {slots} tokens, and one more came. Give "
             "`prefill`, `empty_cache` or `encode` a greater `max_length`, or "
             "the layer a `sliding_window`.",
         )
         for modifier in self.modifiers:
-            query = modifier.query_heads(query, clock.query_positions)
-            key = modifier.key_heads(key, clock.query_positions)
+            query = modifier.query_heads(query, cache_index.query_positions)
+            key = modifier.key_heads(key, cache_index.query_positions)
         kept = {
             **kept,
-            "key": cache.write(kept["key"], _heads_first(key), clock),
-            "value": cache.write(kept["value"], _heads_first(value), clock),
+            "key": cache.write(kept["key"], _heads_first(key), cache_index),
+            "value": cache.write(
+                kept["value"], _heads_first(value), cache_index
+            ),
         }
-        parts = [_part(kept, clock)]
+        parts = [_part(kept, cache_index)]
         if prompt is not None:
             slots = ops.shape(prompt["key"])[2]
-            last = cache.Clock(clock.first - 1, slots, rolls=self._rolls(slots))
+            last = cache.CacheIndex(
+                cache_index.first - 1, slots, rolls=self._rolls(slots)
+            )
             parts.insert(0, _part(prompt, last))
         output, weights = self._attend_parts(
-            query, parts, clock.query_positions
+            query, parts, cache_index.query_positions
         )
         output = self._out(output, inputs)
         if return_attention_scores:
@@ -230,9 +234,9 @@ class CachedAttention(KerasNames):
         return self.output_dense(output)
 
 
-def _part(kept, clock):
-    """What is kept, with the positions that the clock tells."""
-    positions = clock.key_positions()
+def _part(kept, cache_index):
+    """What is kept, with the positions of its slots."""
+    positions = cache_index.key_positions()
     mask = (positions >= 0)[:, None, None]
     return Part(kept["key"], kept["value"], positions, mask)
 

@@ -20,8 +20,8 @@ class DotAttention(SingleHeadAttention):
 
     Args:
         score: "scaled_dot" or "dot".
-        key_function, value_function: None for h itself, "linear" for W h + b,
-            or the name of a Keras activation σ for σ(W h + b).
+        key_projection, value_projection: None for h itself, "linear" for
+            W h + b, or the name of a Keras activation σ for σ(W h + b).
         dropout: Fraction of the weights dropped while training.
 
     Call arguments:
@@ -45,14 +45,14 @@ class DotAttention(SingleHeadAttention):
         self,
         *,
         score: str = "scaled_dot",
-        key_function: str | None = None,
-        value_function: str | None = None,
+        key_projection: str | None = None,
+        value_projection: str | None = None,
         dropout: float = 0.0,
         **kwargs,
     ):
         super().__init__(
-            key_function=key_function,
-            value_function=value_function,
+            key_projection=key_projection,
+            value_projection=value_projection,
             dropout=dropout,
             **kwargs,
         )
@@ -61,12 +61,12 @@ class DotAttention(SingleHeadAttention):
 
     def build(self, query_shape, value_shape, key_shape=None):
         super().build(query_shape, value_shape, key_shape)
-        if self.key_function is None:
+        if self.key_projection is None:
             checks.same_width(
                 query_shape,
                 value_shape if key_shape is None else key_shape,
                 "Use `MultiplicativeAttention`, which learns to compare them, "
-                "or `key_function='linear'`.",
+                "or `key_projection='linear'`.",
             )
 
     def get_config(self):

@@ -20,8 +20,8 @@ class MultiplicativeAttention(SingleHeadAttention):
 
     Args:
         units: Rank of W = W_kᵀ W_q; None for a full W.
-        key_function, value_function: None for h itself, "linear" for W h + b,
-            or the name of a Keras activation σ for σ(W h + b).
+        key_projection, value_projection: None for h itself, "linear" for
+            W h + b, or the name of a Keras activation σ for σ(W h + b).
         dropout: Fraction of the weights dropped while training.
 
     Call arguments:
@@ -44,14 +44,14 @@ class MultiplicativeAttention(SingleHeadAttention):
         self,
         *,
         units: int | None = None,
-        key_function: str | None = None,
-        value_function: str | None = None,
+        key_projection: str | None = None,
+        value_projection: str | None = None,
         dropout: float = 0.0,
         **kwargs,
     ):
         super().__init__(
-            key_function=key_function,
-            value_function=value_function,
+            key_projection=key_projection,
+            value_projection=value_projection,
             dropout=dropout,
             **kwargs,
         )

@@ -20,7 +20,8 @@ class SingleHeadAttention(Layer):
     keys are scored.
 
     Args:
-        key_function, value_function: None, "linear" or an activation's name.
+        key_projection, value_projection: None, "linear" or the name of an
+            activation.
         dropout: Fraction of the weights dropped while training.
 
     Call arguments:
@@ -41,17 +42,17 @@ class SingleHeadAttention(Layer):
     def __init__(
         self,
         *,
-        key_function: str | None = None,
-        value_function: str | None = None,
+        key_projection: str | None = None,
+        value_projection: str | None = None,
         dropout: float = 0.0,
         **kwargs,
     ):
         super().__init__(**kwargs)
-        checks.function(key_function, "key_function")
-        checks.function(value_function, "value_function")
+        checks.function(key_projection, "key_projection")
+        checks.function(value_projection, "value_projection")
         dropout_rate(dropout)
-        self.key_function = key_function
-        self.value_function = value_function
+        self.key_projection = key_projection
+        self.value_projection = value_projection
         self.dropout = dropout
         self.supports_masking = True  # the output carries the query's mask
 
@@ -62,19 +63,19 @@ class SingleHeadAttention(Layer):
     def build(self, query_shape, value_shape, key_shape=None):
         key_shape = value_shape if key_shape is None else key_shape
         checks.sequences(query=query_shape, value=value_shape, key=key_shape)
-        if self.key_function is not None:
+        if self.key_projection is not None:
             self.key_layer = keras.layers.Dense(
                 self.key_width(query_shape, key_shape),
-                activation=self.key_function,
-                name="key_function",
+                activation=self.key_projection,
+                name="key_projection",
                 dtype=self.dtype_policy,
             )
             self.key_layer.build(key_shape)
-        if self.value_function is not None:
+        if self.value_projection is not None:
             self.value_layer = keras.layers.Dense(
                 value_shape[-1],
-                activation=self.value_function,
-                name="value_function",
+                activation=self.value_projection,
+                name="value_projection",
                 dtype=self.dtype_policy,
             )
             self.value_layer.build(value_shape)
@@ -127,8 +128,8 @@ class SingleHeadAttention(Layer):
     def get_config(self):
         return {
             **super().get_config(),
-            "key_function": self.key_function,
-            "value_function": self.value_function,
+            "key_projection": self.key_projection,
+            "value_projection": self.value_projection,
             "dropout": self.dropout,
         }
 

@@ -86,7 +86,12 @@ class LearnedPosition(Layer):
         return merging.merge_places(inputs, places, self.merge)
 
     def load_grid(
-        self, table, old_grid: tuple, new_grid: tuple, *, num_first: int = 0
+        self,
+        table,
+        old_grid: tuple,
+        new_grid: tuple,
+        *,
+        num_prefix_tokens: int = 0,
     ):
         """Take the table of another grid of patches, stretched to this one.
 
@@ -94,21 +99,21 @@ class LearnedPosition(Layer):
             table: (first + height · width, units) array.
             old_grid: (height, width) of the table's grid.
             new_grid: (height, width) of this layer's grid.
-            num_first: Rows before the grid, such as a class token's, which
-                are taken as they are.
+            num_prefix_tokens: Rows before the grid, such as a class token's,
+                which are taken as they are.
         """
         if not self.built:
             raise ValueError(
                 "`load_grid` needs the layer's own table: build the layer, or "
                 "call it, first."
             )
-        stretched = resize_grid(table, old_grid, new_grid, num_first)
+        stretched = resize_grid(table, old_grid, new_grid, num_prefix_tokens)
         if stretched.shape != self.embeddings.shape:
             raise ValueError(
                 "The new grid must have a row for each of the layer's "
                 f"positions, {tuple(self.embeddings.shape)} in all. Received: "
                 f"{tuple(stretched.shape)} from new_grid={tuple(new_grid)}, "
-                f"num_first={num_first}"
+                f"num_prefix_tokens={num_prefix_tokens}"
             )
         self.embeddings.assign(stretched)
 

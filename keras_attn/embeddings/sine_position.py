@@ -5,7 +5,7 @@ import keras
 from keras_attn.base.layer import Layer
 from keras_attn.embeddings import merging
 from keras_attn.ops import masks
-from keras_attn.ops.positions import sine_places
+from keras_attn.ops.positions import sinusoidal_encoding
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
@@ -60,7 +60,7 @@ class SinePosition(Layer):
         if positions is None:
             positions = masks.from_start(inputs)
         units = merging.width(self.units, inputs.shape[-1], self.merge)
-        places = sine_places(positions, units, self.base)
+        places = sinusoidal_encoding(positions, units, self.base)
         return merging.merge_places(inputs, places, self.merge)
 
     def get_config(self):

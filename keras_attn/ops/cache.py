@@ -6,7 +6,7 @@ import tensorflow as tf
 
 
 @dataclasses.dataclass(frozen=True)
-class Clock:
+class CacheIndex:
     """Where each row stands, and which position each slot of a cache holds.
 
         position p is kept in slot (p - first) mod slots    if it rolls
@@ -57,22 +57,22 @@ class Clock:
         return self.positions - self.first >= self.num_slots
 
 
-def write(cache, heads, clock: Clock):
+def write(cache, heads, cache_index: CacheIndex):
     """Put the newest token's heads into their slot.
 
     Args:
         cache: (rows, heads, slots, depth).
         heads: (rows, heads, 1, depth).
-        clock: Where the rows stand.
+        cache_index: Where the rows stand.
 
     Returns:
         Like `cache`. A `where`, because TF Serving, with XLA off, refuses the
         op behind `keras.ops.slice_update`.
     """
-    return tf.where(clock.is_newest(), heads, cache)
+    return tf.where(cache_index.is_newest(), heads, cache)
 
 
-def refuse_past_the_end(query, clock: Clock, message: str):
+def refuse_past_the_end(query, cache_index: CacheIndex, message: str):
     """Refuse a newest token for which the cache has no slot.
 
     Where positions are known, with a `ValueError`. A graph finds out when it
@@ -81,21 +81,21 @@ def refuse_past_the_end(query, clock: Clock, message: str):
 
     Args:
         query: (rows, 1, heads, depth).
-        clock: Where the rows stand.
+        cache_index: Where the rows stand.
         message: What to say.
 
     Returns:
         Like `query`.
     """
-    if clock.rolls:
+    if cache_index.rolls:
         return query
-    past = clock.is_past_the_end()
+    past = cache_index.is_past_the_end()
     known = tf.get_static_value(past)
     if known is None:
         nan = tf.constant(float("nan"), query.dtype)
         return tf.where(past[:, None, None, None], nan, query)
     if known.any():
-        position = tf.get_static_value(clock.positions)[known][0]
+        position = tf.get_static_value(cache_index.positions)[known][0]
         raise ValueError(f"{message} Received: position {position}")
     return query
 
@@ -112,7 +112,7 @@ def fill(heads, lengths, num_slots: int):
     Returns:
         (rows, heads, slots, depth); empty slots hold zeros.
     """
-    positions = Clock(lengths - 1, num_slots).key_positions()
+    positions = CacheIndex(lengths - 1, num_slots).key_positions()
     last = tf.maximum(tf.shape(heads)[2] - 1, 0)
     # One row more, so that a prompt of no tokens can be gathered from.
     heads = tf.pad(heads, [[0, 0], [0, 0], [0, 1], [0, 0]])

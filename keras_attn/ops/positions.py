@@ -150,7 +150,7 @@ def _bucket_table(num_buckets, max_distance):
     return ops.convert_to_tensor(table, dtype="int32")
 
 
-def sine_places(positions, units: int, base: float = 10000.0):
+def sinusoidal_encoding(positions, units: int, base: float = 10000.0):
     """Vectors of sines and cosines that tell a position.
 
         place(p, 2i) = sin(p / base^(2i / units)),    place(p, 2i + 1) = cos
@@ -171,13 +171,15 @@ def sine_places(positions, units: int, base: float = 10000.0):
     return ops.reshape(places, shape)[:, :, :units]
 
 
-def resize_grid(table, old_grid: tuple, new_grid: tuple, num_first: int = 0):
+def resize_grid(
+    table, old_grid: tuple, new_grid: tuple, num_prefix_tokens: int = 0
+):
     """Stretch a table of positions on a grid to another grid.
 
     Args:
         table: (first + height · width, units).
         old_grid, new_grid: (height, width).
-        num_first: Rows before the grid, which stay as they are.
+        num_prefix_tokens: Rows before the grid, which stay as they are.
 
     Returns:
         (first + new height · new width, units), by bicubic interpolation.
@@ -186,14 +188,14 @@ def resize_grid(table, old_grid: tuple, new_grid: tuple, num_first: int = 0):
         Dosovitskiy et al. 2021, section 3.2. https://arxiv.org/abs/2010.11929
     """
     table = ops.convert_to_tensor(table)
-    if table.shape[0] != num_first + math.prod(old_grid):
+    if table.shape[0] != num_prefix_tokens + math.prod(old_grid):
         raise ValueError(
             "`table` must have a row for each place of the grid. Received: "
-            f"{table.shape[0]} rows, num_first={num_first}, "
+            f"{table.shape[0]} rows, num_prefix_tokens={num_prefix_tokens}, "
             f"old_grid={tuple(old_grid)}"
         )
     units = table.shape[1]
-    grid = ops.reshape(table[num_first:], (1, *old_grid, units))
+    grid = ops.reshape(table[num_prefix_tokens:], (1, *old_grid, units))
     grid = ops.image.resize(
         grid,
         tuple(new_grid),
@@ -201,4 +203,4 @@ def resize_grid(table, old_grid: tuple, new_grid: tuple, num_first: int = 0):
         data_format="channels_last",
     )
     grid = ops.reshape(grid, (-1, units))
-    return ops.concatenate([table[:num_first], grid], axis=0)
+    return ops.concatenate([table[:num_prefix_tokens], grid], axis=0)

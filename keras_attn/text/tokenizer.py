@@ -104,7 +104,7 @@ class Tokenizer(tf.Module):
         *,
         start: bool = True,
         end: bool = True,
-        cut: bool = False,
+        truncate: bool = False,
     ):
         """Make rows of one length: START, the ids, END, then PAD.
 
@@ -114,8 +114,8 @@ class Tokenizer(tf.Module):
             max_length: Length of the rows, special tokens included.
             start: Whether START comes first.
             end: Whether END comes last.
-            cut: Whether a row that is too long loses its last tokens (END is
-                kept). By default it is an error: nothing is lost in silence.
+            truncate: Whether a row that is too long loses its last tokens (END
+                is kept). By default it is an error: nothing is lost in silence.
 
         Returns:
             (batch, max_length) int32 ids.
@@ -128,7 +128,7 @@ class Tokenizer(tf.Module):
             )
         ids = self._as_ids(texts)
         if not isinstance(ids, tf.RaggedTensor) and ids.shape.rank == 1:
-            options = {"start": start, "end": end, "cut": cut}
+            options = {"start": start, "end": end, "truncate": truncate}
             return self.to_dense(ids[tf.newaxis], max_length, **options)[0]
         if not isinstance(ids, tf.RaggedTensor):
             ids = tf.RaggedTensor.from_tensor(ids)
@@ -137,14 +137,14 @@ class Tokenizer(tf.Module):
                 "`to_dense` takes (batch,) strings or (batch, tokens) ids. "
                 f"Received ids of {ids.shape.rank} axes: reshape them first."
             )
-        if cut:
+        if truncate:
             ids = ids[:, :room]
         else:
             tf.debugging.assert_less_equal(
                 ids.row_lengths(),
                 tf.cast(room, ids.row_splits.dtype),
                 "A text has more tokens than `max_length` has room for. "
-                "Raise `max_length`, or pass cut=True to lose its end.",
+                "Raise `max_length`, or pass truncate=True to lose its end.",
             )
         rows = ids.nrows()
         parts = [ids]

@@ -20,8 +20,8 @@ def inputs(rng):
         {
             "units": 1,
             "use_bias": True,
-            "key_function": "tanh",
-            "value_function": "linear",
+            "key_projection": "tanh",
+            "value_projection": "linear",
             "dropout": 0.1,
         },
     ],

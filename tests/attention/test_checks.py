@@ -16,13 +16,13 @@ def test_an_unknown_choice_is_told_the_choices():
 
 
 def test_an_unknown_function_is_told_the_choices():
-    with pytest.raises(ValueError, match=r"`key_function`.*'linear'.*'tahn'"):
-        checks.function("tahn", "key_function")
+    with pytest.raises(ValueError, match=r"`key_projection`.*'linear'.*'tahn'"):
+        checks.function("tahn", "key_projection")
 
 
 @pytest.mark.parametrize("name", [None, "linear", "tanh", "relu"])
 def test_known_functions_pass(name):
-    checks.function(name, "key_function")
+    checks.function(name, "key_projection")
 
 
 @pytest.mark.parametrize("shape", [(2, 3), (2, 3, 4, 5), (2, 3, None)], ids=str)

@@ -21,11 +21,11 @@ def inputs(rng):
     [
         ({}, ()),
         (
-            {"score": "dot", "key_function": "linear", "dropout": 0.1},
+            {"score": "dot", "key_projection": "linear", "dropout": 0.1},
             # Every key of a query gains the same q · b.
-            ("key_function/bias",),
+            ("key_projection/bias",),
         ),
-        ({"key_function": "tanh", "value_function": "relu"}, ()),
+        ({"key_projection": "tanh", "value_projection": "relu"}, ()),
     ],
     ids=["plain", "linear_key_with_dropout", "learned_functions"],
 )
@@ -60,8 +60,8 @@ def test_matches_the_equation(score, scale, inputs):
 def test_matches_the_equation_with_learned_functions(inputs):
     layer = DotAttention(
         score="dot",
-        key_function="tanh",
-        value_function="relu",
+        key_projection="tanh",
+        value_projection="relu",
         dtype="float64",
     )
     output = layer(inputs["query"], inputs["value"])
@@ -89,7 +89,7 @@ def test_widths_that_differ_need_another_layer_or_a_key_function(inputs):
     query, value = inputs["query"], inputs["value"]
     with pytest.raises(ValueError, match="Use `MultiplicativeAttention`"):
         DotAttention()(query, value)
-    output = DotAttention(key_function="linear")(query, value)
+    output = DotAttention(key_projection="linear")(query, value)
     assert output.shape == (2, 3, 6)
 
 

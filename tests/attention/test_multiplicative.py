@@ -20,8 +20,8 @@ def inputs(rng):
         {},
         {
             "units": 2,
-            "key_function": "tanh",
-            "value_function": "linear",
+            "key_projection": "tanh",
+            "value_projection": "linear",
             "dropout": 0.1,
         },
     ],
@@ -69,7 +69,7 @@ def test_matches_the_low_rank_equation(inputs):
 
 
 def test_matches_the_equation_with_a_learned_key(inputs):
-    layer = MultiplicativeAttention(key_function="tanh", dtype="float64")
+    layer = MultiplicativeAttention(key_projection="tanh", dtype="float64")
     _, weights = layer(**inputs, return_attention_scores=True)
 
     W_h, b = layer.key_layer.get_weights()

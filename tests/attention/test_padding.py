@@ -186,12 +186,12 @@ NAN = {
         {"use_gate": True},
     ),
     "multi_head_carried": (carried, THREE, "MultiHeadAttention", (2, 4), {}),
-    "dot": (crossing, TWO, "DotAttention", (), {"key_function": "tanh"}),
+    "dot": (crossing, TWO, "DotAttention", (), {"key_projection": "tanh"}),
     "dot_carried": (carried, THREE, "DotAttention", (), {}),
     "additive": (crossing, THREE, "AdditiveAttention", (3,), {}),
     "multiplicative": (
         *(crossing, TWO, "MultiplicativeAttention", ()),
-        {"units": 3, "value_function": "linear"},
+        {"units": 3, "value_projection": "linear"},
     ),
     "local_p": (crossing, TWO, "LocalAttention", (2,), {}),
     "local_m": (

@@ -63,7 +63,7 @@ def test_masks_combine(make, inputs):
 
 
 def test_a_query_that_may_see_nothing_gets_zeros(make, inputs):
-    layer = make(value_function="sigmoid")
+    layer = make(value_projection="sigmoid")
     query = tf.Variable(inputs.pop("query"))
     mask = np.zeros((2, 3, 5), "bool")
     with tf.GradientTape() as tape:
@@ -182,11 +182,11 @@ def test_looking_at_the_weights_never_changes_the_output(make, inputs):
 @pytest.mark.parametrize(
     "arguments, message",
     [
-        ({"key_function": "tahn"}, "`key_function`.*'tanh'"),
-        ({"value_function": 3}, "`value_function`.*'linear'"),
+        ({"key_projection": "tahn"}, "`key_projection`.*'tanh'"),
+        ({"value_projection": 3}, "`value_projection`.*'linear'"),
         ({"dropout": 1.0}, "`dropout`.*less than 1"),
     ],
-    ids=["key_function", "value_function", "dropout"],
+    ids=["key_projection", "value_projection", "dropout"],
 )
 def test_rejects_at_construction(arguments, message, make):
     with pytest.raises(ValueError, match=message):

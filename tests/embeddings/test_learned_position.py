@@ -111,7 +111,7 @@ def test_load_grid_takes_a_table_of_the_same_grid_as_it_is(rng):
     layer = LearnedPosition(7)
     layer.build((None, None, 3))
     table = rng.normal(size=(7, 3)).astype("float32")
-    layer.load_grid(table, (2, 3), (2, 3), num_first=1)
+    layer.load_grid(table, (2, 3), (2, 3), num_prefix_tokens=1)
     np.testing.assert_allclose(layer.embeddings, table, rtol=1e-6)
 
 
@@ -120,7 +120,7 @@ def test_load_grid_stretches_the_grid_and_not_what_stands_before_it(rng):
     layer.build((None, None, 3))
     table = np.full((2 + 2 * 3, 3), 5.0, "float32")
     table[:2] = rng.normal(size=(2, 3))
-    layer.load_grid(table, (2, 3), (4, 6), num_first=2)
+    layer.load_grid(table, (2, 3), (4, 6), num_prefix_tokens=2)
     np.testing.assert_array_equal(layer.embeddings[:2], table[:2])
     np.testing.assert_allclose(layer.embeddings[2:], 5.0, rtol=1e-6)
 
@@ -129,12 +129,12 @@ def test_load_grid_says_what_does_not_fit(rng):
     layer = LearnedPosition(7)
     table = rng.normal(size=(7, 3))
     with pytest.raises(ValueError, match="build the layer"):
-        layer.load_grid(table, (2, 3), (2, 3), num_first=1)
+        layer.load_grid(table, (2, 3), (2, 3), num_prefix_tokens=1)
     layer.build((None, None, 3))
     with pytest.raises(ValueError, match=r"\(7, 3\).*\(10, 3\).*new_grid"):
-        layer.load_grid(table, (2, 3), (3, 3), num_first=1)
+        layer.load_grid(table, (2, 3), (3, 3), num_prefix_tokens=1)
     with pytest.raises(ValueError, match=r"7 rows.*old_grid"):
-        layer.load_grid(table, (3, 3), (2, 3), num_first=1)
+        layer.load_grid(table, (3, 3), (2, 3), num_prefix_tokens=1)
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from keras_attn.ops.cache import Clock
+from keras_attn.ops.cache import CacheIndex
 from keras_attn.ops.cache import fill
 from keras_attn.ops.cache import refuse_past_the_end
 from keras_attn.ops.cache import write
@@ -68,16 +68,18 @@ def test_a_prompt_then_steps_are_kept_where_the_ledger_says(case, num_slots):
 
     positions = np.array(lengths, "int32")
     while positions.max() <= FAR:
-        clock = Clock(tf.constant(positions), num_slots)
+        cache_index = CacheIndex(tf.constant(positions), num_slots)
         newest = np.stack(
             [heads[row, :, [p]] for row, p in enumerate(positions)]
         )  # (rows, 1, heads, depth)
-        cache = write(cache, newest.swapaxes(1, 2), clock)
+        cache = write(cache, newest.swapaxes(1, 2), cache_index)
         for row, position in enumerate(positions):
             ledger.put(row, position)
         ledger.check_cache(cache, heads)
-        ledger.check_positions(clock.key_positions())
-        np.testing.assert_array_equal(clock.query_positions[:, 0], positions)
+        ledger.check_positions(cache_index.key_positions())
+        np.testing.assert_array_equal(
+            cache_index.query_positions[:, 0], positions
+        )
         positions += 1
 
 
@@ -91,7 +93,7 @@ def test_what_fills_a_prompt_up_is_not_kept():
 
 
 def test_before_the_first_token_every_slot_is_empty():
-    positions = Clock(tf.constant([-1, -1]), 4).key_positions()
+    positions = CacheIndex(tf.constant([-1, -1]), 4).key_positions()
     assert np.all(positions < 0)
 
 
@@ -99,26 +101,26 @@ def test_before_the_first_token_every_slot_is_empty():
 def test_slots_are_counted_from_the_first_position_kept(num_slots):
     first = np.array([4, 0, 2, 9], "int32")
     shifted = [
-        Clock(tf.constant(first + step), num_slots, tf.constant(first))
+        CacheIndex(tf.constant(first + step), num_slots, tf.constant(first))
         for step in range(6)
     ]
-    for step, clock in enumerate(shifted):
-        plain = Clock(tf.constant([step]), num_slots)
+    for step, cache_index in enumerate(shifted):
+        plain = CacheIndex(tf.constant([step]), num_slots)
         kept = plain.key_positions()
         expected = np.where(kept < 0, -1, kept + first[:, None])
         np.testing.assert_array_equal(
-            np.maximum(clock.key_positions(), -1), expected
+            np.maximum(cache_index.key_positions(), -1), expected
         )
         np.testing.assert_array_equal(
-            clock.is_newest(), np.repeat(plain.is_newest(), 4, axis=0)
+            cache_index.is_newest(), np.repeat(plain.is_newest(), 4, axis=0)
         )
 
 
 def test_without_rolling_slots_are_the_same_until_they_are_full():
     first = tf.constant([4, 0, 2])
     for step in range(3):
-        rolling = Clock(first + step, 3, first)
-        plain = Clock(first + step, 3, first, rolls=False)
+        rolling = CacheIndex(first + step, 3, first)
+        plain = CacheIndex(first + step, 3, first, rolls=False)
         np.testing.assert_array_equal(plain.is_newest(), rolling.is_newest())
         for one, other in zip(
             plain.key_positions(), rolling.key_positions(), strict=True
@@ -127,7 +129,7 @@ def test_without_rolling_slots_are_the_same_until_they_are_full():
                 np.maximum(one, -1), np.maximum(other, -1)
             )
         assert not np.any(plain.is_past_the_end())
-    full = Clock(first + tf.constant([2, 3, 9]), 3, first, rolls=False)
+    full = CacheIndex(first + tf.constant([2, 3, 9]), 3, first, rolls=False)
     np.testing.assert_array_equal(full.is_past_the_end(), [False, True, True])
     assert not np.any(full.is_newest()[1:])
 
@@ -137,8 +139,8 @@ def test_past_the_end_is_an_error_or_nan():
     positions = tf.constant([1, 2, 3])
 
     def refuse(positions, rolls=False):
-        clock = Clock(positions, 2, rolls=rolls)
-        return refuse_past_the_end(query, clock, "Say why.")
+        cache_index = CacheIndex(positions, 2, rolls=rolls)
+        return refuse_past_the_end(query, cache_index, "Say why.")
 
     assert refuse(positions, rolls=True) is query
     assert refuse(positions[:1] - 1) is query
@@ -151,7 +153,7 @@ def test_past_the_end_is_an_error_or_nan():
 
 
 def test_the_newest_slot_is_told_apart():
-    newest = Clock(tf.constant([0, 5, 3]), 4).is_newest()
+    newest = CacheIndex(tf.constant([0, 5, 3]), 4).is_newest()
     np.testing.assert_array_equal(
         newest[:, 0, :, 0],
         [[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 0, 1]],
@@ -163,8 +165,8 @@ def test_the_dtype_stays(dtype):
     heads = tf.ones((2, 3, 4, 5), dtype)
     cache = fill(heads, tf.constant([4, 2]), 6)
     assert cache.dtype == dtype
-    clock = Clock(tf.constant([4, 2]), 6)
-    assert write(cache, heads[:, :, :1], clock).dtype == dtype
+    cache_index = CacheIndex(tf.constant([4, 2]), 6)
+    assert write(cache, heads[:, :, :1], cache_index).dtype == dtype
 
 
 def test_lengths_and_slots_may_be_known_to_the_graph_only():
@@ -177,7 +179,7 @@ def test_lengths_and_slots_may_be_known_to_the_graph_only():
     )
     def keep(heads, lengths, num_slots):
         cache = fill(heads, lengths, num_slots)
-        return write(cache, heads[:, :, :1], Clock(lengths, num_slots))
+        return write(cache, heads[:, :, :1], CacheIndex(lengths, num_slots))
 
     heads = numbered(5)
     lengths = [2, 5, 0, 3]

@@ -10,7 +10,7 @@ from keras_attn.ops.positions import relative_buckets
 from keras_attn.ops.positions import resize_grid
 from keras_attn.ops.positions import rotary_angles
 from keras_attn.ops.positions import rotate_pairs
-from keras_attn.ops.positions import sine_places
+from keras_attn.ops.positions import sinusoidal_encoding
 
 
 def buckets_of(distances, **settings):
@@ -112,7 +112,7 @@ def test_huge_distances_share_the_last_bucket():
 @pytest.mark.parametrize("units", [1, 6, 7])
 def test_sine_places_are_those_of_the_paper(units):
     positions = np.array([[0, 1, 9], [70, 2, 500]])
-    places = sine_places(positions, units, base=30.0).numpy()
+    places = sinusoidal_encoding(positions, units, base=30.0).numpy()
     assert places.shape == (2, 3, units)
     assert places.dtype == "float32"
     for row, place, j in np.ndindex(places.shape):
@@ -123,7 +123,7 @@ def test_sine_places_are_those_of_the_paper(units):
 
 def test_sine_places_turn_by_the_same_amount_at_every_step():
     # The paper's reason for them: place(p + k) is a linear map of place(p).
-    places = sine_places(np.arange(50)[None], 8)[0].numpy()
+    places = sinusoidal_encoding(np.arange(50)[None], 8)[0].numpy()
     pairs = places[:, 0::2] + 1j * places[:, 1::2]
     turned = pairs[7:] / pairs[:-7]
     np.testing.assert_allclose(turned, turned[:1].repeat(43, 0), atol=1e-4)
@@ -167,5 +167,7 @@ def test_a_grid_is_stretched_whatever_keras_takes_images_for(rng):
 
 
 def test_a_table_of_another_grid_is_refused():
-    with pytest.raises(ValueError, match=r"14 rows, num_first=1.*\(3, 4\)"):
+    with pytest.raises(
+        ValueError, match=r"14 rows, num_prefix_tokens=1.*\(3, 4\)"
+    ):
         resize_grid(np.ones((14, 5)), (3, 4), (6, 8), 1)

@@ -43,7 +43,7 @@ class Served(tf.Module):
         return {
             "values": ids.values,
             "lengths": ids.row_lengths(),
-            "rows": self.tokenizer.to_dense(text, 9, cut=True),
+            "rows": self.tokenizer.to_dense(text, 9, truncate=True),
             "text": self.tokenizer.detokenize(ids),
         }
 

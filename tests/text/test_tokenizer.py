@@ -43,11 +43,11 @@ def test_rows_are_framed_and_padded(tokenizer, options, rows):
 
 def test_a_text_that_is_too_long_is_an_error_unless_it_may_be_cut(tokenizer):
     assert tokenizer.to_dense("abc", 5).shape == (5,)
-    with pytest.raises(tf.errors.InvalidArgumentError, match="cut=True"):
+    with pytest.raises(tf.errors.InvalidArgumentError, match="truncate=True"):
         tokenizer.to_dense(["a", "abc"], 4)
-    rows = tokenizer.to_dense(["abc", "a"], 4, cut=True).numpy().tolist()
+    rows = tokenizer.to_dense(["abc", "a"], 4, truncate=True).numpy().tolist()
     assert rows == [[START, 5, 6, END], [START, 5, END, PAD]]
-    rows = tokenizer.to_dense(["abc"], 2, cut=True).numpy().tolist()
+    rows = tokenizer.to_dense(["abc"], 2, truncate=True).numpy().tolist()
     assert rows == [[START, END]]
 
 

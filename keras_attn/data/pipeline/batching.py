@@ -41,8 +41,8 @@ def batches(
             of which an example takes the first that it fits. None if the
             examples have fixed shapes.
         too_long: What becomes of an example that fits none: "error", "drop",
-            or "cut", which keeps its first tokens, so an END at its end goes.
-            The last two say how many on standard error after each pass.
+            or "truncate", which keeps its first tokens, so an END at its end
+            goes. The last two say how many on standard error after each pass.
         pad_id: Pads integers, but "segments" and "positions", which get 0 as
             numbers do; strings get "".
         shuffle: Examples to choose the next one from; anew in every pass.
@@ -207,7 +207,7 @@ def _count(examples, lengths, too_long, *, is_cached):
     if not is_cached and not is_quick:
         return None
     *counts, rest = sizes.count_by_length(examples, lengths)
-    if too_long == "cut":
+    if too_long == "truncate":
         counts[-1] += rest
     return counts
 

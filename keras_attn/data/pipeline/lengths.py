@@ -9,8 +9,8 @@ import tensorflow as tf
 from keras_attn.data.pipeline.sentinel import keep_marked
 from keras_attn.data.pipeline.sentinel import mark_end
 
-CHOICES = ("error", "drop", "cut")
-_FATES = {"drop": "left out", "cut": "cut"}
+CHOICES = ("error", "drop", "truncate")
+_FATES = {"drop": "left out", "truncate": "truncated"}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -153,8 +153,8 @@ def fit(
         examples: Unbatched.
         limit: The greatest length that is allowed.
         too_long: "error" raises at the first that is longer, "drop" leaves
-            them out, "cut" keeps their first `limit` rows; the last two say
-            how many on standard error when the examples end.
+            them out, "truncate" keeps their first `limit` rows; the last two
+            say how many on standard error when the examples end.
 
     Returns:
         The examples, in order.
@@ -170,7 +170,7 @@ def fit(
             tf.zeros(2, tf.int64), _count(is_sequence, limit, too_long)
         )
     )
-    if too_long == "cut" and cardinality >= 0:
+    if too_long == "truncate" and cardinality >= 0:
         fitted = fitted.apply(
             tf.data.experimental.assert_cardinality(cardinality)
         )
@@ -181,8 +181,8 @@ def _refuse(spec, is_sequence, limit):
     sentence = (
         f"An example is longer than {limit}, the greatest of `lengths`. Give a "
         "greater one, or pass `too_long` as drop to leave such examples out or "
-        "as cut to keep their beginning. `count_too_long` says how many there "
-        "are. This one's length:"
+        "as truncate to keep their beginning. `count_too_long` says how many "
+        "there are. This one's length:"
     )
 
     def check(*example):

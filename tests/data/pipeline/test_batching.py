@@ -107,7 +107,7 @@ Pair = collections.namedtuple("Pair", "tokens label")
     ],
     ids=["tuple of one", "namedtuple", "dictionary"],
 )
-@pytest.mark.parametrize("too_long", ["error", "drop", "cut"])
+@pytest.mark.parametrize("too_long", ["error", "drop", "truncate"])
 @pytest.mark.parametrize("lengths", [4, [4, 6]], ids=str)
 def test_the_structure_stays(make, lengths, too_long):
     numbers = tf.data.Dataset.from_tensors(3)
@@ -185,7 +185,7 @@ def test_examples_that_fill_no_batch_are_counted(capfd):
 @pytest.mark.parametrize(
     ("shard", "drop_remainder"), [(None, True), ((1, 2), False)], ids=str
 )
-@pytest.mark.parametrize("too_long", ["error", "drop", "cut"])
+@pytest.mark.parametrize("too_long", ["error", "drop", "truncate"])
 @pytest.mark.parametrize("lengths", [9, [2, 4, 9]], ids=str)
 def test_the_number_of_batches_is_known(
     lengths, too_long, shard, drop_remainder
@@ -244,7 +244,7 @@ def test_many_examples_are_not_read_only_to_be_counted(monkeypatch):
     assert cached.cardinality() == 3
 
 
-@pytest.mark.parametrize("too_long", ["error", "drop", "cut"])
+@pytest.mark.parametrize("too_long", ["error", "drop", "truncate"])
 @pytest.mark.parametrize("lengths", [4, [2, 4]], ids=str)
 def test_no_examples_give_no_batches(lengths, too_long, capfd):
     dataset = batches(
@@ -344,7 +344,7 @@ def test_too_long_examples_are_reported_after_every_pass(capfd):
         ({"lengths": [3, 2]}, "increasing"),
         ({"lengths": []}, "`lengths` must be"),
         ({"lengths": 2.0}, "`lengths` must be"),
-        ({"too_long": "truncate"}, "'error', 'drop', 'cut'.*'truncate'"),
+        ({"too_long": "cut"}, "'error', 'drop', 'truncate'.*'cut'"),
         ({"shuffle": 0}, "`shuffle` must be a positive integer"),
         ({"shuffle": True}, "`shuffle` must be a positive integer"),
         ({"batch_size": 0}, "`batch_size` must be a positive integer"),

@@ -27,7 +27,7 @@ def reports(capfd):
 
 
 def test_examples_that_fit_pass_in_order(capfd):
-    for too_long in ("error", "drop", "cut"):
+    for too_long in ("error", "drop", "truncate"):
         fitted = fit(examples(3, 1, 2), 3, too_long)
         assert kept(fitted) == [[0, 1, 2], [0], [0, 1]]
         assert reports(capfd) == []
@@ -39,7 +39,7 @@ def test_by_default_a_long_example_is_an_error_that_says_what_to_do():
     next(iterator)
     with pytest.raises(
         tf.errors.InvalidArgumentError,
-        match=r"longer than 4, .*`lengths`.* drop .* cut .*length.*5",
+        match=r"longer than 4, .*`lengths`.* drop .* truncate .*length.*5",
     ):
         next(iterator)
 
@@ -61,7 +61,7 @@ def test_left_out_examples_are_counted_in_every_pass(lengths, sentence, capfd):
 
 
 def test_cut_examples_keep_their_first_tokens_and_are_counted(capfd):
-    fitted = fit(examples(5, 3, 9, 2), 4, "cut")
+    fitted = fit(examples(5, 3, 9, 2), 4, "truncate")
     assert fitted.cardinality() == 4
     assert [
         (inputs["a"].tolist(), inputs["b"], labels.tolist())
@@ -73,17 +73,18 @@ def test_cut_examples_keep_their_first_tokens_and_are_counted(capfd):
         ([0, 1], 2, [0]),
     ]
     assert reports(capfd) == [
-        "keras_attn.data: 2 of 4 examples were longer than 4 and were cut."
+        "keras_attn.data: 2 of 4 examples were longer than 4 and were "
+        "truncated."
     ]
 
 
 def test_an_unfinished_pass_reports_nothing(capfd):
-    fitted = fit(examples(*[9] * 50), 4, "cut")
+    fitted = fit(examples(*[9] * 50), 4, "truncate")
     assert kept(fitted.take(2)) == [[0, 1, 2, 3]] * 2
     assert reports(capfd) == []
 
 
-@pytest.mark.parametrize("too_long", ["drop", "cut"])
+@pytest.mark.parametrize("too_long", ["drop", "truncate"])
 def test_a_resumed_pass_reports_all_of_it(too_long, tmp_path, capfd):
     fitted = fit(examples(5, 3, 9, 2, 1), 4, too_long)
     iterator = iter(fitted)
@@ -93,7 +94,7 @@ def test_a_resumed_pass_reports_all_of_it(too_long, tmp_path, capfd):
     tf.train.Checkpoint(iterator=resumed).read(path).assert_consumed()
     rest = [inputs["a"].numpy().tolist() for inputs, _ in resumed]
     assert rest == kept(fitted)[1:]
-    fate = {"drop": "left out", "cut": "cut"}[too_long]
+    fate = {"drop": "left out", "truncate": "truncated"}[too_long]
     assert set(reports(capfd)) == {
         f"keras_attn.data: 2 of 5 examples were longer than 4 and were {fate}."
     }
@@ -165,6 +166,6 @@ def test_images_beside_a_sequence_are_left_alone():
     image = np.ones((5, 6, 3), "float32")
     numbers = tf.data.Dataset.from_tensors(7)
     pairs = numbers.map(lambda n: ({"image": image}, tf.range(n)))
-    ((inputs, labels),) = fit(pairs, 2, "cut")
+    ((inputs, labels),) = fit(pairs, 2, "truncate")
     assert inputs["image"].shape == (5, 6, 3)
     assert labels.numpy().tolist() == [0, 1]
