@@ -19,6 +19,9 @@ help: ## List the commands
 demo: .venv/demo ## Train a translator, export it, serve it and ask it
 	@.venv/bin/python -m examples.serve_translator
 
+# XLA compiles for a long time and the programs are tiny: the quick tests do
+# without LLVM's optimisation, the slow ones do not.
+test: export XLA_FLAGS ?= --xla_backend_optimization_level=0
 test: .venv/test ## Run the quick tests
 	@$(PYTEST)
 

@@ -159,7 +159,9 @@ def _check_same_in_graph_and_xla(layer, inputs, eager):
     }
     graph = tf.function(lambda batch: layer(**batch), input_signature=[specs])
     _assert_close(graph(inputs), eager, "in a graph")
-    compiled = tf.function(lambda batch: layer(**batch), jit_compile=True)
+    compiled = tf.function(
+        lambda batch: layer(**batch), autograph=False, jit_compile=True
+    )
     _assert_close(compiled(inputs), eager, "under XLA")
 
 
@@ -422,7 +424,9 @@ def _check_quantized(model, inputs, tmp_path):
 def _check_model_in_graph_and_xla(model, inputs, eager):
     graph = tf.function(lambda x: model(x, training=False))
     _assert_close(graph(inputs), eager, "in a graph")
-    compiled = tf.function(lambda x: model(x, training=False), jit_compile=True)
+    compiled = tf.function(
+        lambda x: model(x, training=False), autograph=False, jit_compile=True
+    )
     _assert_close(compiled(inputs), eager, "under XLA")
 
 

@@ -237,7 +237,9 @@ def test_xla_compiles_the_same_step(case, sequence, rng):
         _, kept = layer.prefill(sequence[:, :5], lengths, LENGTH)
         return layer.step(sequence[:, 5:6], kept, lengths)
 
-    compiled = tf.function(next_after, jit_compile=True)(sequence)
+    compiled = tf.function(next_after, autograph=False, jit_compile=True)(
+        sequence
+    )
     keras.tree.map_structure(
         lambda x, y: np.testing.assert_allclose(x, y, atol=1e-5),
         compiled,
@@ -381,7 +383,7 @@ def test_a_graph_gives_nan_for_a_token_past_the_cache(
     jit_compile, sequence, rng
 ):
     layer = make("gqa", rng)
-    step = tf.function(layer.step, jit_compile=jit_compile)
+    step = tf.function(layer.step, autograph=False, jit_compile=jit_compile)
     _, kept = layer.prefill(sequence[:, :3], [3, 1, 2], 2)
     positions = tf.constant([4, 2, 4])  # the third has no slot
     output, after = step(sequence[:, 3:4], kept, positions)

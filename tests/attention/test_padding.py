@@ -14,7 +14,7 @@ ANY_LENGTH = [tf.TensorSpec((None, None), "int32")]
 MODES = {
     "eager": lambda model: model,
     "graph": lambda model: tf.function(model, input_signature=ANY_LENGTH),
-    "xla": lambda model: tf.function(model, jit_compile=True),
+    "xla": lambda model: tf.function(model, autograph=False, jit_compile=True),
 }
 
 

@@ -30,7 +30,11 @@ MODELS = 25  # for each: 300 in all
 def searcher(max_length, *, jit_compile=False, **options):
     """One graph for all tables, each batch size compiled anew by XLA."""
 
-    @tf.function(jit_compile=jit_compile, reduce_retracing=not jit_compile)
+    @tf.function(
+        autograph=False,
+        jit_compile=jit_compile,
+        reduce_retracing=not jit_compile,
+    )
     def run(table, start):
         rows = table.shape[0]
         return beam(

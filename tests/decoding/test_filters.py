@@ -50,7 +50,7 @@ def logits(request, rng):
     ids=str,
 )
 def test_top_k_keeps_so_many(logits, number, jit_compile):
-    @tf.function(jit_compile=jit_compile)
+    @tf.function(autograph=False, jit_compile=jit_compile)
     def run(logits):
         rows = np.ndim(number) and tf.constant(number)[:, None]
         return keep_top(logits, top_k=rows if np.ndim(number) else number)
@@ -67,7 +67,7 @@ def test_top_k_keeps_so_many(logits, number, jit_compile):
 def test_top_p_keeps_the_nucleus(logits, mass, jit_compile):
     logits[2] += 0.1 * logits[1]  # ties are for the test below
 
-    @tf.function(jit_compile=jit_compile)
+    @tf.function(autograph=False, jit_compile=jit_compile)
     def run(logits):
         rows = tf.constant(mass)[:, None] if np.ndim(mass) else mass
         return keep_top(logits, top_p=rows)

@@ -43,7 +43,7 @@ def test_rows_are_filled_with_the_end_after_their_end(rng):
 def test_a_row_keeps_the_state_of_its_end(rng, jit_compile):
     table = markov.tables(rng, 20, 4)
 
-    @tf.function(jit_compile=jit_compile)
+    @tf.function(autograph=False, jit_compile=jit_compile)
     def together():
         return run(table, 8, return_state=True)
 

@@ -120,7 +120,9 @@ def test_xla_draws_the_same(rng):
     def run():
         return sample(**settings(table), seed=2, **PER_ROW)
 
-    np.testing.assert_array_equal(tf.function(run, jit_compile=True)(), run())
+    np.testing.assert_array_equal(
+        tf.function(run, autograph=False, jit_compile=True)(), run()
+    )
 
 
 def test_the_penalty_counts_prompt_start_and_new_tokens():

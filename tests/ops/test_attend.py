@@ -99,7 +99,7 @@ def test_matches_the_equation_under_xla(
         functools.partial(attention, implementation=implementation),
         feature,
         KV_HEADS[kv],
-        functools.partial(tf.function, jit_compile=True),
+        functools.partial(tf.function, autograph=False, jit_compile=True),
     )
 
 

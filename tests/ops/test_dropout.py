@@ -122,7 +122,7 @@ def test_the_backward_pass_drops_what_the_forward_pass_dropped(
     value = tf.constant(np.zeros((2, KEY, 2, KEY)) + np.eye(KEY)[:, None])
     cotangent = rng.normal(size=(2, QUERY, HEADS, KEY))
 
-    @tf.function(jit_compile=jit_compile)
+    @tf.function(autograph=False, jit_compile=jit_compile)
     def differentiate(value):
         with tf.GradientTape() as tape:
             tape.watch(value)
