@@ -2,6 +2,7 @@
 
 import collections
 import json
+import numbers
 from collections.abc import Mapping
 from collections.abc import Sequence
 
@@ -26,6 +27,7 @@ def learn_vocabulary(
     size: int,
     *,
     kind: str = "word",
+    min_frequency: int = 1,
     lowercase: bool = False,
     strip_accents: bool = False,
     split: str = "punctuation",
@@ -45,6 +47,10 @@ def learn_vocabulary(
             fewer if the texts do not hold as many.
         kind: "word", "wordpiece" (extra `text`), "bpe" (extra `text`) or
             "character".
+        min_frequency: How often a token must occur in the texts; what occurs
+            less often is left out, and unknown. The bytes of "bpe" and the
+            single characters of "wordpiece" stay, so that every word has its
+            pieces: of "bpe" it is the frequency of a merge.
         lowercase: As for the tokenizer, which splits the same way.
         strip_accents: As for the tokenizer.
         split: As for `WordTokenizer`: "punctuation" or "whitespace".
@@ -57,6 +63,7 @@ def learn_vocabulary(
         so that `BytePairTokenizer(*learn_vocabulary(...))` works.
     """
     _check_options(kind, lowercase or strip_accents, split)
+    _check_frequency(min_frequency)
     if isinstance(special_tokens, Mapping):
         special_tokens = special_tokens.values()
     # GPT-2 has one token for several parts.
@@ -70,10 +77,10 @@ def learn_vocabulary(
     if verbose:
         batches = with_progress(batches)
     if kind == "bpe":
-        return _learn_byte_pairs(batches, size, special_tokens)
+        return _learn_byte_pairs(batches, size, special_tokens, min_frequency)
     if kind == "character":
         counts = _count(batches, _characters)
-        return _commonest(counts, size, special_tokens)
+        return _commonest(counts, size, special_tokens, min_frequency)
     owner = tf.Module()  # of the normalizer's files
     normalize = Normalizer(
         lowercase=lowercase,
@@ -87,8 +94,8 @@ def learn_vocabulary(
 
     counts = _count(batches, words)
     if kind == "word":
-        return _commonest(counts, size, special_tokens)
-    return _learn_pieces(counts, size, special_tokens)
+        return _commonest(counts, size, special_tokens, min_frequency)
+    return _learn_pieces(counts, size, special_tokens, min_frequency)
 
 
 def _check_options(kind, changes_letters, split):
@@ -106,6 +113,15 @@ def _check_options(kind, changes_letters, split):
         )
 
 
+def _check_frequency(min_frequency):
+    whole = isinstance(min_frequency, numbers.Integral)
+    if not whole or min_frequency is True or min_frequency < 1:
+        raise ValueError(
+            "`min_frequency` must be a positive integer. Received: "
+            f"min_frequency={min_frequency!r}"
+        )
+
+
 def _characters(texts):
     return tf.strings.unicode_split(texts, "UTF-8").values
 
@@ -115,13 +131,13 @@ def _count(batches, split):
 
     @tf.function(input_signature=[tf.TensorSpec([None], tf.string)])
     def count(texts):
-        tokens, _, numbers = tf.unique_with_counts(split(texts))
-        return tokens, numbers
+        tokens, _, counts = tf.unique_with_counts(split(texts))
+        return tokens, counts
 
     counts = collections.Counter()
     for batch in batches:
-        tokens, numbers = (part.numpy().tolist() for part in count(batch))
-        counts.update(dict(zip(tokens, numbers, strict=True)))
+        found = (part.numpy().tolist() for part in count(batch))
+        counts.update(dict(zip(*found, strict=True)))
     # A vocabulary is text: what is not UTF-8 can only be unknown.
     counts = {_decode(token): number for token, number in counts.items()}
     counts.pop(None, None)
@@ -130,27 +146,49 @@ def _count(batches, split):
     return counts
 
 
-def _commonest(counts, size, special_tokens):
+def _commonest(counts, size, special_tokens, min_frequency):
+    _check_some_occur(counts, min_frequency)
     for token in special_tokens:
         counts.pop(token, None)
-    ranked = sorted(counts, key=lambda token: (-counts[token], token))
+    frequent = [token for token in counts if counts[token] >= min_frequency]
+    ranked = sorted(frequent, key=lambda token: (-counts[token], token))
     return [*special_tokens, *ranked[: size - len(special_tokens)]]
 
 
-def _learn_pieces(counts, size, special_tokens):
+def _check_some_occur(counts, min_frequency):
+    most = max(counts.values())
+    if most < min_frequency:
+        raise ValueError(
+            "No word or character occurs as often as `min_frequency` says: "
+            f"the commonest occurs {most} times. Received: "
+            f"min_frequency={min_frequency}"
+        )
+
+
+def _learn_pieces(counts, size, special_tokens, min_frequency):
     require("tensorflow_text", extra="text")
     from tensorflow_text.tools.wordpiece_vocab import (
         wordpiece_tokenizer_learner_lib as learner,
     )
 
-    tokens = learner.learn(
-        sorted(counts.items()),
-        size,
-        special_tokens,
-        # Its usual 10 would leave small texts without any piece.
-        lower_thresh=1,
-        joiner=_CONTINUES,
-    )
+    _check_some_occur(counts, min_frequency)
+
+    def learn(**thresholds):
+        return learner.learn(
+            sorted(counts.items()),
+            size,
+            special_tokens,
+            # Its usual 10 would leave small texts without any piece.
+            lower_thresh=min_frequency,
+            joiner=_CONTINUES,
+            **thresholds,
+        )
+
+    tokens = learn()
+    if min_frequency > 1:
+        # Looking for more pieces than there are, it goes below its threshold.
+        frequent = learn(upper_thresh=min_frequency)
+        tokens = frequent if len(frequent) <= size else tokens
     # Tokens of equal counts come together, so there may be too many. Those
     # of one character are needed: without them words would be unknown.
     special = set(special_tokens)
@@ -170,7 +208,7 @@ def _learn_pieces(counts, size, special_tokens):
     return [token for token in tokens if token in kept]
 
 
-def _learn_byte_pairs(batches, size, special_tokens):
+def _learn_byte_pairs(batches, size, special_tokens, min_frequency):
     tokenizers = require("tokenizers", extra="text")
     smallest = len(special_tokens) + len(BYTE_LETTERS)
     if size < smallest:
@@ -193,6 +231,7 @@ def _learn_byte_pairs(batches, size, special_tokens):
     )
     trainer = tokenizers.trainers.BpeTrainer(
         vocab_size=size,
+        min_frequency=min_frequency,
         special_tokens=special_tokens,
         initial_alphabet=list(BYTE_LETTERS),
         show_progress=False,

@@ -4,6 +4,7 @@ import tensorflow as tf
 
 from keras_attn.text import files
 from keras_attn.text import tables
+from keras_attn.text.segmentation.join_punctuation import join_punctuation
 from keras_attn.text.segmentation.normalize import Normalizer
 from keras_attn.text.segmentation.split import split_words
 from keras_attn.text.tokenizer import Tokenizer
@@ -26,6 +27,9 @@ class WordTokenizer(Tokenizer):
         split: "punctuation", where every punctuation mark and Chinese
             character is a word of its own, as in BERT; or "whitespace", where
             words end at white space alone.
+        tidy: Whether `detokenize` writes "hello, world!" and not "hello ,
+            world !". Spaces inside of quotes and beside most marks go; ids
+            of the text that it writes are the same ids.
         unknown_token: The token for all other words.
         special_tokens: Token by part ("pad", "start", "end", "mask"), where
             it has not its usual name.
@@ -47,6 +51,7 @@ class WordTokenizer(Tokenizer):
         lowercase=False,
         strip_accents=False,
         split="punctuation",
+        tidy=False,
         unknown_token="[UNK]",
         special_tokens=None,
     ):
@@ -55,9 +60,15 @@ class WordTokenizer(Tokenizer):
                 '`split` must be "punctuation" or "whitespace". Received: '
                 f"{split!r}"
             )
+        if tidy and split == "whitespace":
+            raise ValueError(
+                'With split="whitespace" marks stay with their words, so '
+                "there is nothing to join: leave `tidy` out."
+            )
         self.lowercase = lowercase
         self.strip_accents = strip_accents
         self.split = split
+        self.tidy = tidy
         self.unknown_token = unknown_token
         special_tokens = {**(special_tokens or {}), "unknown": unknown_token}
         super().__init__(vocabulary, special_tokens=special_tokens)
@@ -75,13 +86,30 @@ class WordTokenizer(Tokenizer):
             "lowercase": self.lowercase,
             "strip_accents": self.strip_accents,
             "split": self.split,
+            "tidy": self.tidy,
             "unknown_token": self.unknown_token,
         }
 
-    def _tokenize(self, strings):
-        words = split_words(
-            self._normalize(strings), punctuation=self.split == "punctuation"
+    def split_words(self, texts):
+        """Split texts as the tokenizer does, and look nothing up.
+
+        A reference that was split so, and joined with spaces, compares with
+        what `detokenize` writes, unless that is tidy: it then compares with
+        the reference as it is.
+
+        Args:
+            texts: (batch,) UTF-8 strings.
+
+        Returns:
+            Ragged (batch, words) strings: normalised, the unknown ones too.
+        """
+        return split_words(
+            self._normalize(tf.convert_to_tensor(texts, tf.string)),
+            punctuation=self.split == "punctuation",
         )
+
+    def _tokenize(self, strings):
+        words = self.split_words(strings)
         return words.with_values(
             tf.cast(self._ids.lookup(words.values), tf.int32)
         )
@@ -90,4 +118,5 @@ class WordTokenizer(Tokenizer):
         words = ids.with_values(
             self._words.lookup(self._known_or(ids, self.unknown_id).values)
         )
-        return tf.strings.reduce_join(words, axis=-1, separator=" ")
+        texts = tf.strings.reduce_join(words, axis=-1, separator=" ")
+        return join_punctuation(texts) if self.tidy else texts

@@ -1,6 +1,7 @@
 import random
 import sys
 
+import numpy as np
 import pytest
 import tensorflow as tf
 
@@ -31,6 +32,20 @@ def test_words_come_in_order_of_how_often_they_occur():
     once = sorted([",", "Café", ".", "cafe", ":", "'", "s", "The", "a"])
     assert tokens == [*DEFAULT, *words, *once]
     assert learn(TEXTS, 8) == tokens[:8]
+
+
+@pytest.mark.parametrize(
+    ("frequency", "words"),
+    [(1, 11), (2, 2), (3, 2), (4, 1), (np.int64(4), 1)],
+)
+def test_rare_words_are_left_out_if_wanted(frequency, words):
+    tokens = learn(TEXTS, 100, min_frequency=frequency)
+    assert tokens == learn(TEXTS, 100)[: len(DEFAULT) + words]
+
+
+def test_rare_characters_are_left_out_if_wanted():
+    tokens = learn(["abcab", "ba"], 100, kind="character", min_frequency=3)
+    assert tokens == [*DEFAULT, "a", "b"]
 
 
 def test_special_tokens_may_be_those_of_another_tokenizer():
@@ -103,6 +118,10 @@ def test_progress_is_shown_if_wanted(capsys):
         (([""], 20), {"kind": "character"}, "no text to learn from"),
         ((TEXTS, 300), {"kind": "bpe", "lowercase": True}, "text as it is"),
         ((TEXTS, 20), {"kind": "character", "strip_accents": True}, "as it is"),
+        ((TEXTS, 20), {"min_frequency": 0}, "positive integer.*=0"),
+        ((TEXTS, 20), {"min_frequency": 1.5}, "positive integer.*=1.5"),
+        ((TEXTS, 20), {"min_frequency": True}, "positive integer.*=True"),
+        ((TEXTS, 20), {"min_frequency": 5}, "occurs 4 times.*=5"),
         ((TEXTS, 20), {"split": "letters"}, "`split` must.*'letters'"),
         ((TEXTS, 20), {"kind": "wordpiece", "split": "whitespace"}, "`split`"),
     ],
@@ -151,6 +170,21 @@ def test_pieces_are_learned():
     assert tokenizer.unknown_id not in tokenizer(VERBS).values
     shuffled = random.Random(0).sample(VERBS, len(VERBS))
     assert learn(shuffled, 45, kind="wordpiece") == tokens
+
+
+@pytest.mark.peers
+def test_rare_pieces_and_merges_are_left_out_if_wanted():
+    texts = [*VERBS * 5, "packrat"]
+    tokens = learn(texts, 200, kind="wordpiece")
+    assert "unpack" in tokens and "packrat" in tokens
+    tokens = learn(texts, 200, kind="wordpiece", min_frequency=2)
+    assert "unpack" in tokens and "packrat" not in tokens
+    # Every letter stays, so that no word is unknown.
+    assert {*"".join(texts)} <= {*tokens}
+    _, merges = learn(texts, 400, kind="bpe")
+    assert "r a" in merges or "a t" in merges
+    _, merges = learn(texts, 400, kind="bpe", min_frequency=2)
+    assert "u n" in merges and not {"r a", "a t"} & {*merges}
 
 
 @pytest.mark.peers

@@ -19,6 +19,7 @@ TOKENIZERS = {
     "byte": ByteTokenizer,
     "character": lambda: CharacterTokenizer([*DEFAULT, *"abé\n "]),
     "word": lambda: WordTokenizer([*DEFAULT, *PIECES], lowercase=True),
+    "word_tidy": lambda: WordTokenizer([*DEFAULT, *PIECES], tidy=True),
     "word_piece": lambda: WordPieceTokenizer([*DEFAULT, *PIECES]),
     "word_piece_uncased": lambda: WordPieceTokenizer(
         [*DEFAULT, *PIECES], lowercase=True, strip_accents=True

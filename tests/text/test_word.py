@@ -9,8 +9,12 @@ WORDS = ["the", "caf\u00e9", "cafe", "Caf\u00e9", "!", "don't", "don", "'", "t"]
 
 @pytest.mark.parametrize(
     "options",
-    [{"lowercase": True, "strip_accents": True}, {"split": "whitespace"}],
-    ids=["normalised", "whitespace"],
+    [
+        {"lowercase": True, "strip_accents": True},
+        {"split": "whitespace"},
+        {"tidy": True},
+    ],
+    ids=["normalised", "whitespace", "tidy"],
 )
 def test_contract(options, tmp_path):
     tokenizer = WordTokenizer([*DEFAULT, *WORDS], **options)
@@ -44,6 +48,34 @@ def test_words_come_back_with_one_space_between_them():
     assert tokenizer.detokenize([[5, 10**9, -1]]).numpy() == [
         b"the [UNK] [UNK]"
     ]
+
+
+def test_tidy_text_has_its_marks_where_a_writer_puts_them():
+    tokenizer = WordTokenizer([*DEFAULT, *WORDS], tidy=True)
+    ids = tokenizer(["the caf\u00e9 don't! the house"])
+    text = tokenizer.detokenize(ids).numpy()[0].decode()
+    assert text == "the caf\u00e9 don't! the [UNK]"
+    assert tokenizer([text]).to_list() != ids.to_list()  # [UNK] is no text
+    assert tokenizer([text[:-5]]).to_list() == ids[:, :-1].to_list()
+    with pytest.raises(ValueError, match="leave `tidy` out"):
+        WordTokenizer([*DEFAULT, *WORDS], tidy=True, split="whitespace")
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"lowercase": True}, ["a", "caf\u00e9", ",", "unheard"]),
+        ({"split": "whitespace"}, ["A", "Caf\u00e9,", "unheard"]),
+    ],
+)
+def test_words_are_split_as_the_tokenizer_does(options, words):
+    tokenizer = WordTokenizer([*DEFAULT, *WORDS], **options)
+    texts = ["A Caf\u00e9, unheard", ""]
+    split = tokenizer.split_words(texts)
+    assert split.to_list() == [[word.encode() for word in words], []]
+    numbers = tokenizer(texts)
+    assert numbers.row_lengths().numpy().tolist() == [len(words), 0]
+    assert tokenizer.split_words([]).to_list() == []
 
 
 def test_the_unknown_token_may_have_any_name():

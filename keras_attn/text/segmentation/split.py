@@ -53,7 +53,7 @@ def split_words(strings, *, punctuation: bool = True, letters: str = ""):
     spaces = {*code_points(WHITE_SPACE)} - {*range(128), *map(ord, letters)}
     space = "".join(rf"\x{{{code:x}}}" for code in sorted(spaces))
     if punctuation:
-        alone = _ranges(f"{PUNCTUATION} {CHINESE}")
+        alone = character_class(f"{PUNCTUATION} {CHINESE}")
         # White space after such a sign is no part of a word in any case.
         after = f"[{letters}]*" if letters else ""
         pattern, new = f"([{alone}]){after}|[{space}]", r" \1 "
@@ -74,8 +74,8 @@ def code_points(ranges: str) -> Iterator[int]:
         yield from range(int(first, 16), int(last, 16) + 1)
 
 
-def _ranges(ranges):
-    """The inside of a regular expression's brackets."""
+def character_class(ranges: str) -> str:
+    """Ranges such as "9-d 20" as the inside of a pattern's brackets."""
     return "".join(
         rf"\x{{{first}}}-\x{{{last}}}" for first, last in _ends(ranges)
     )
