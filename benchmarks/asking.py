@@ -126,7 +126,7 @@ def turn(
     """Send requests, each worker the next one when it has its answer.
 
     Returns:
-        `{"rate", "durations"}`: requests for each second, and the seconds
+        `{"rate", "durations"}`: requests/s, and the seconds
         that each took, the shortest first.
     """
     numbers = iter(range(requests))

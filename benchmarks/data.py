@@ -20,7 +20,7 @@ from benchmarks import tokenizers
 RESULTS = pathlib.Path(__file__).parent / "results"
 PACKAGES = ("keras", "tensorflow", "tensorflow-text", "keras-hub")
 
-# (ours, theirs, at least so many times their lines for each second)
+# (ours, theirs, at least so many times their lines/s)
 TARGETS = [
     ("WordPiece, ours", "WordPiece, tensorflow-text", 0.2),
     ("BPE, ours", "BPE, KerasHub", 1.0),
@@ -30,7 +30,7 @@ LARGEST_SHARE = 0.1
 
 def tokenizer_table(speeds: dict[str, float]) -> list[str]:
     """The tokenizers' speeds and the targets, as markdown."""
-    lines = ["| tokenizer | lines for each second |", "| --- | --- |"]
+    lines = ["| tokenizer | lines/s |", "| --- | --- |"]
     lines += [f"| {name} | {speed:,.0f} |" for name, speed in speeds.items()]
     lines.append("")
     for ours, theirs, least in TARGETS:
@@ -46,7 +46,7 @@ def pipeline_table(results: dict[str, dict]) -> list[str]:
     """The pipelines' times and the target, as markdown."""
     lines = [
         "| pipeline | alone, ms | step on ready batches, ms | step on the "
-        "pipeline, ms | share | examples for each second, alone |",
+        "pipeline, ms | share | examples/s, alone |",
         "| --- | --- | --- | --- | --- | --- |",
     ]
     for name, result in results.items():

@@ -32,13 +32,13 @@ def translation():
     source, target = (_tokens(name) for name in ("source", "target"))
     memory = _encode(source, tokenizers[0])
     state = _encode(target, tokenizers[1])
-    looked = layers.MultiHeadAttention(4, WIDTH // 4)(state, memory)
-    logits = keras.layers.Dense(tokenizers[1].vocabulary_size)(looked)
+    attended = layers.MultiHeadAttention(4, WIDTH // 4)(state, memory)
+    logits = keras.layers.Dense(tokenizers[1].vocabulary_size)(attended)
     return batches, keras.Model({"source": source, "target": target}, logits)
 
 
 def masked_language_model():
-    """Names of emoji, masked anew in every epoch."""
+    """Names of emoji, masked again in every epoch."""
     texts = data.emoji_phrases().map(lambda x: {"text": x["source"]})
     tokenizer = _learn(texts.map(lambda example: example["text"]))
     examples = data.masked_language_model(texts, tokenizer)
@@ -96,8 +96,8 @@ def captioning():
     patches = keras.layers.Conv2D(WIDTH, 4, strides=4)(image)
     memory = _block(keras.layers.Reshape((64, WIDTH))(patches))
     state = _encode(target, tokenizer)
-    looked = layers.MultiHeadAttention(4, WIDTH // 4)(state, memory)
-    logits = keras.layers.Dense(tokenizer.vocabulary_size)(looked)
+    attended = layers.MultiHeadAttention(4, WIDTH // 4)(state, memory)
+    logits = keras.layers.Dense(tokenizer.vocabulary_size)(attended)
     return batches, keras.Model({"image": image, "target": target}, logits)
 
 
@@ -174,8 +174,8 @@ def _encode(tokens, tokenizer):
 
 
 def _block(x):
-    looked = layers.MultiHeadAttention(4, WIDTH // 4)(x, x)
-    x = keras.layers.LayerNormalization()(keras.layers.Add()([x, looked]))
+    attended = layers.MultiHeadAttention(4, WIDTH // 4)(x, x)
+    x = keras.layers.LayerNormalization()(keras.layers.Add()([x, attended]))
     hidden = keras.layers.Dense(4 * WIDTH, activation="relu")(x)
     hidden = keras.layers.Dense(WIDTH)(hidden)
     return keras.layers.LayerNormalization()(keras.layers.Add()([x, hidden]))

@@ -16,7 +16,7 @@ def measure(
     batch_size: int,
     rounds: int,
 ) -> dict[str, float]:
-    """Lines for each second of each tokenizer inside `tf.data`.
+    """Lines/s of each tokenizer inside `tf.data`.
 
     Each is mapped one call after the other and in parallel, and the better
     way counts: calls in parallel make a quick function slower.

@@ -139,7 +139,7 @@ def main(config):
     _, accuracy = classifier.evaluate(
         batches(config, held_out, shuffle=None), verbose=0
     )
-    print(f"{accuracy:.1%} of the held-out names are told right")
+    print(f"{accuracy:.1%} of the held-out names are predicted correctly")
     return accuracy
 
 

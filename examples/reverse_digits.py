@@ -1,4 +1,4 @@
-"""Learn to write digit strings backwards, looking back with attention.
+"""Learn to write digit strings backwards, with attention.
 
     python -m examples.reverse_digits
     python -m examples.reverse_digits --help
@@ -64,7 +64,7 @@ def never_seen(inputs, labels, training_source):
 
 
 def build_models(config):
-    """Make the model to train, and one that tells what it looks at."""
+    """Make the model to train, and one that returns its attention weights."""
     source = keras.Input((None,), dtype="int32", name="source")
     target = keras.Input((None,), dtype="int32", name="target")
     # `mask_zero` hides the padding from everything downstream.
@@ -100,12 +100,12 @@ def spell(ids):
     return ["•" if i == BOUNDARY else str(i - 1) for i in ids if i != PADDING]
 
 
-def draw(look, inputs, labels, path):
-    """Picture what the longest of the examples looks at."""
+def draw(attend, inputs, labels, path):
+    """Draw the attention weights of the longest example."""
     longest = (labels != PADDING).sum(axis=1).argmax()
     one = {name: rows[[longest]] for name, rows in inputs.items()}
     source, target = spell(one["source"][0]), spell(labels[longest])
-    weights = look.predict_on_batch(one)[0, : len(target), : len(source)]
+    weights = attend.predict_on_batch(one)[0, : len(target), : len(source)]
     path.parent.mkdir(parents=True, exist_ok=True)
     plot.alignment(weights, source, target).savefig(path, dpi=150)
 
@@ -118,7 +118,7 @@ def main(config):
         *make_examples(config, config.num_held_out, seed=config.seed + 1),
         training[0]["source"],
     )
-    model, look = build_models(config)
+    model, attend = build_models(config)
     model.compile(
         optimizer=keras.optimizers.Adam(config.learning_rate),
         loss=keras.losses.SparseCategoricalCrossentropy(from_logits=True),
@@ -140,8 +140,8 @@ def main(config):
         answer = "".join(spell(answers[row][real[row]])[:-1])
         print(f"  {source:>{config.max_length}} -> {answer}")
     path = pathlib.Path(config.folder) / "alignment.png"
-    draw(look, inputs, labels, path)
-    print(f"What it looked at: {path}")
+    draw(attend, inputs, labels, path)
+    print(f"Attention weights: {path}")
     return accuracy
 
 

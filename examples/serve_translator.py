@@ -85,7 +85,7 @@ def main(config):
     picture = translate.draw(config, model, source, target, sentences[0])
     print("The served model was asked:")
     print(f"  {sentences[0]} -> {answer}")
-    print(f"What it looked at: {picture}")
+    print(f"Attention weights: {picture}")
     return sentences[0], answer
 
 

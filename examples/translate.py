@@ -1,4 +1,4 @@
-"""Train a small Transformer to translate, and draw what it looks at.
+"""Train a small Transformer to translate, and draw its attention weights.
 
     python -m examples.translate
     python -m examples.translate --data emoji --steps 3000
@@ -95,7 +95,7 @@ def translate(config, model, source, target, sentences):
 
 
 def draw(config, model, source, target, sentence):
-    """Picture where each word of a translation was looked up; its path."""
+    """Draw the attention weights of one translation; return the path."""
     rows = source.to_dense([sentence], config.length, start=False)
     state = model.encode({"source": rows}, config.length, keep_attention=True)
     tokens, state = decoding.greedy(
@@ -109,7 +109,7 @@ def draw(config, model, source, target, sentence):
     )
     words = [source.vocabulary[i] for i in rows[0] if i != source.pad_id]
     answer = [target.vocabulary[i] for i in tokens[0] if i != target.end_id]
-    # Even one that writes nothing has looked somewhere.
+    # Even an empty translation has attention weights.
     answer = answer or [target.vocabulary[target.end_id]]
     weights = state["attention"][0, : len(answer), : len(words)]
     path = pathlib.Path(config.folder) / "alignment.png"
@@ -163,7 +163,7 @@ def main(config):
     model, source, target = train(config)
     sentences, _, right = score(config, model, source, target)
     picture = draw(config, model, source, target, sentences[0])
-    print(f"What it looked at: {picture}")
+    print(f"Attention weights: {picture}")
     return right
 
 

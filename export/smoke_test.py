@@ -4,7 +4,7 @@
 
 It asks over REST every example in the version that the server serves, prints
 a line for each, and ends with status 1 if an answer differs. With --xla it
-asks each compiled signature, `*_xla`, what its plain twin was asked, and wants
+asks each XLA signature, `*_xla`, what the plain signature was asked, and wants
 the same answer. It needs nothing but Python 3.6 or newer, and `client.py`
 beside it.
 """
@@ -20,7 +20,7 @@ import time
 import client
 
 EXAMPLES = pathlib.Path("assets.extra", "examples.json")
-# What is added to the name of a signature for the name of its compiled twin.
+# What is added to the name of a signature for its XLA signature.
 COMPILED = "_xla"
 
 
@@ -83,8 +83,8 @@ def shown(value):
     return ascii(value)[:60]
 
 
-def compiled_twins(url, examples, timeout):
-    """The examples of signatures that have a compiled twin, for the twin."""
+def xla_examples(url, examples, timeout):
+    """The examples of signatures that have an XLA signature, for that."""
     try:
         metadata = client.ask(f"{url}/metadata", timeout=timeout)["metadata"]
     except (client.RequestError, OSError) as error:
@@ -96,15 +96,15 @@ def compiled_twins(url, examples, timeout):
     }
     if not names:
         sys.exit(f"{url} has no signature *{COMPILED}: export with xla=True")
-    twins = [
+    compiled = [
         dict(example, signature=example["signature"] + COMPILED)
         for example in examples
         if example["signature"] + COMPILED in names
     ]
-    alone = names - {example["signature"] for example in twins}
+    alone = names - {example["signature"] for example in compiled}
     if alone:
         sys.exit(f"{url}: no example was recorded for {sorted(alone)}")
-    return twins
+    return compiled
 
 
 def compare(url, example, options):
@@ -154,7 +154,7 @@ def main(arguments=None):
     url = client.model_url(options.server, model, version)
     examples = json.loads(path.read_text(encoding="utf-8"))
     if options.xla:
-        examples += compiled_twins(url, examples, options.timeout)
+        examples += xla_examples(url, examples, options.timeout)
     wrong = 0
     for number, example in enumerate(examples):
         found = compare(url, example, options)

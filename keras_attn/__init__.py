@@ -2,7 +2,7 @@
 
     import keras_attn
 
-    keras_attn.layers     layers that look: DotAttention to MultiHeadAttention
+    keras_attn.layers     attention layers: DotAttention to MultiHeadAttention
     keras_attn.modifiers  what changes how they score: Rotary, ALiBi, ...
     keras_attn.ops        the function under them all: attention
     keras_attn.models     whole networks: Transformer, GPT, BERT
@@ -11,7 +11,7 @@
     keras_attn.data       files, TFDS or built-in data to fixed-shape batches
     keras_attn.training   losses, metrics, schedules; does a step fit a TPU?
     keras_attn.export     a trained model to a SavedModel that TF Serving runs
-    keras_attn.plot       pictures of what was looked at
+    keras_attn.plot       pictures of attention weights
 
 The house: data flows from left to right, and a room imports only rooms to
 its left.
@@ -20,8 +20,8 @@ its left.
           ├── modifiers ── attention ──┘                      ├── export
           ├── decoding ───────────────────────────────────────┤
           └── training                                        │
-    text ─┬───────────────────────────────────────────────────┘
-          └── data
+    text, image ─┬────────────────────────────────────────────┘
+                 └── data
     layers, the door to embeddings, attention and blocks
     plot, which no other room imports
 """

@@ -38,21 +38,27 @@ def run_each(
         ValueError: If a request is not of the signature's form.
         RuntimeError: With TensorFlow's own message, if it refuses.
     """
+    return run_requests(
+        folder, [(signature, inputs) for inputs in requests], timeout=timeout
+    )
+
+
+def run_requests(
+    folder, requests: list[tuple[str, dict]], *, timeout: float = 120
+) -> list[dict]:
+    """Like `run_each`, for requests that are (signature, inputs)."""
     signatures = loaded_model.read_signatures(loaded_model.read_graph(folder))
     results = worker.run_each(
         folder,
-        [
-            loaded_model.request(signatures, signature, inputs)
-            for inputs in requests
-        ],
+        [loaded_model.request(signatures, *request) for request in requests],
         timeout=timeout,
     )
     for result in results:
         if "message" in result:
             raise RuntimeError(result["message"])
-    outputs = signatures[signature]["outputs"]
     return [
-        dict(zip(outputs, result["arrays"], strict=True)) for result in results
+        dict(zip(signatures[name]["outputs"], result["arrays"], strict=True))
+        for (name, _), result in zip(requests, results, strict=True)
     ]
 
 

@@ -3,10 +3,13 @@
 import pathlib
 import re
 
+import pytest
+
 ROOT = pathlib.Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()
 
 
+@pytest.mark.slow
 def test_its_programs_print_what_it_says(capsys, monkeypatch, tmp_path):
     programs = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
     promised = re.findall(r"```text\n(.*?)```", README, re.DOTALL)

@@ -1,4 +1,4 @@
-"""Layers that look: (query, value, key) to context.
+"""Attention layers: (query, value, key) to context.
 
 Their door is `keras_attn.layers`.
 """

@@ -13,7 +13,7 @@ from keras_attn.ops.positions import resize_grid
 
 @keras.saving.register_keras_serializable(package="keras_attn")
 class LearnedPosition(Layer):
-    """Tells vectors their place by a table with a row for each position.
+    """Learned positions: a table with a row for each.
 
         output(p) = inputs(p) + P[p],  or  [inputs(p), P[p]]
 
@@ -23,7 +23,7 @@ class LearnedPosition(Layer):
 
     Args:
         max_length: Rows of the table.
-        units: Length of a place's vector; that of the features if not given,
+        units: Length of a position's vector; that of the features if not given,
             which "add" needs.
         merge: "add" or "concat".
         embeddings_initializer: Of the table.
@@ -77,13 +77,13 @@ class LearnedPosition(Layer):
             length = checks.at_most(
                 ops.shape(inputs)[1], self.max_length, self._too_long()
             )
-            places = first_rows(self.embeddings, length)[None]
+            encoding = first_rows(self.embeddings, length)[None]
         else:
             positions = checks.at_most(
                 positions, self.max_length - 1, self._too_long()
             )
-            places = look_up(self.embeddings, positions, past_end_is_nan=True)
-        return merging.merge_places(inputs, places, self.merge)
+            encoding = look_up(self.embeddings, positions, past_end_is_nan=True)
+        return merging.merge_positions(inputs, encoding, self.merge)
 
     def load_grid(
         self,

@@ -1,4 +1,4 @@
-"""How a vector learns its place: by adding the place to it, or appending."""
+"""How a vector gets its position: added to it, or concatenated."""
 
 from keras import ops
 
@@ -17,26 +17,27 @@ def check(merge: str, units: int | None):
         )
 
 
-def merge_places(inputs, places, merge: str):
-    """Merge (batch or 1, length, units) places into the vectors.
+def merge_positions(inputs, encoding, merge: str):
+    """Merge (batch or 1, length, units) encoding into the vectors.
 
     Args:
         inputs: (batch, length, features).
-        places: (batch or 1, length, units), as wide as `features` to be added.
+        encoding: (batch or 1, length, units); to be added, as wide as
+            `features`.
         merge: "add" or "concat".
 
     Returns:
         (batch, length, features), or (batch, length, features + units).
     """
-    places = ops.cast(places, inputs.dtype)
+    encoding = ops.cast(encoding, inputs.dtype)
     if merge == "add":
-        return inputs + places
-    shape = (*ops.shape(inputs)[:2], ops.shape(places)[2])
-    return ops.concatenate([inputs, ops.broadcast_to(places, shape)], axis=-1)
+        return inputs + encoding
+    shape = (*ops.shape(inputs)[:2], ops.shape(encoding)[2])
+    return ops.concatenate([inputs, ops.broadcast_to(encoding, shape)], axis=-1)
 
 
 def width(units: int | None, features: int, merge: str) -> int:
-    """Length of a place's vector: as wide as the features if not given."""
+    """Length of a position's vector: as wide as the features if not given."""
     if units is not None and merge == "add" and units != features:
         raise ValueError(
             'With merge="add" `units` must be the number of features. '

@@ -10,17 +10,17 @@ from keras_attn.ops.positions import sinusoidal_encoding
 
 @keras.saving.register_keras_serializable(package="keras_attn")
 class SinePosition(Layer):
-    """Tells vectors their place by sines of falling frequencies.
+    """Sinusoidal positions: sines of falling frequencies.
 
-        place(p, 2i)     = sin(p / base^(2i / units))
-        place(p, 2i + 1) = cos(p / base^(2i / units))
-        output = inputs + place,  or  [inputs, place]
+        encoding(p, 2i)     = sin(p / base^(2i / units))
+        encoding(p, 2i + 1) = cos(p / base^(2i / units))
+        output = inputs + encoding,  or  [inputs, encoding]
 
-    Each place is unique and bounded, nothing is learned, and it works past
+    Each position is unique and bounded, nothing is learned, and it works past
     the lengths of training.
 
     Args:
-        units: Length of a place's vector; that of the features if not given,
+        units: Length of a position's vector; that of the features if not given,
             which "add" needs.
         merge: "add" or "concat".
         base: The slowest sine has a wavelength of about 2π · base positions.
@@ -60,8 +60,8 @@ class SinePosition(Layer):
         if positions is None:
             positions = masks.from_start(inputs)
         units = merging.width(self.units, inputs.shape[-1], self.merge)
-        places = sinusoidal_encoding(positions, units, self.base)
-        return merging.merge_places(inputs, places, self.merge)
+        encoding = sinusoidal_encoding(positions, units, self.base)
+        return merging.merge_positions(inputs, encoding, self.merge)
 
     def get_config(self):
         return {

@@ -5,7 +5,7 @@ ALiBi           a bias that falls with the distance
 RelativeBias    a learned bias for every distance
 Rotary          positions as rotations of query and key
 QKNorm          query and key normalised before they meet
-Sinks           learned scores for looking at nothing
+Sinks           learned scores for attending to nothing
 SoftCap         scores that stay below a limit
 get             finds one by its name
 """

@@ -72,5 +72,5 @@ class Modifier(Layer):
         return None
 
     def sinks(self, parameters):
-        """Return (heads,) scores that look at nothing, or None."""
+        """Return (heads,) scores that attend to nothing, or None."""
         return None

@@ -1,4 +1,4 @@
-"""Attention sinks: somewhere to look when there is nothing to see."""
+"""Attention sinks: a score for attending to nothing."""
 
 import keras
 from keras import ops
@@ -8,12 +8,12 @@ from keras_attn.modifiers.modifier import Modifier
 
 @keras.saving.register_keras_serializable(package="keras_attn")
 class Sinks(Modifier):
-    """Adds one learned score per head that looks at nothing.
+    """Adds one learned score per head that attends to nothing.
 
         weight(k) = exp(score(k)) / (exp(sink) + Σ exp(score(j)))
 
     so the weights may sum to less than 1. Without it a head that has nothing
-    to say must still look somewhere, and learns to pile its weight on the
+    to say must still attend to something, and learns to pile its weight on the
     first token, which a rolling window then loses.
 
     Reference:

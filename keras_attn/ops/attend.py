@@ -40,7 +40,7 @@ def attention(
     implementation: str = "auto",
     padding_is_finite: bool = False,
 ):
-    """Let every query look at the keys and bring back a mean of the values.
+    """Let every query attend to the keys: a weighted mean of the values.
 
         score(q, k) = cap(scale · q · k) + bias
         output(q)   = Σ softmax(score(q, k)) value(k)    over the visible keys

@@ -6,9 +6,9 @@ import tensorflow as tf
 def seeded_dropout(weights, rate: float, seed):
     """Drop a fraction of `weights` and scale up the rest.
 
-    The same seed drops the same places, so a backward pass can ask again. (A
+    The same seed drops the same elements, so a backward pass can ask again. (A
     compiled function has another generator than an uncompiled one: they drop
-    other places.)
+    other elements.)
 
     Args:
         weights: Floats of any shape.

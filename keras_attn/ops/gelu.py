@@ -1,4 +1,4 @@
-"""The Gaussian error linear unit, with a gradient that keeps little."""
+"""The Gaussian error linear unit, whose gradient saves few activations."""
 
 import math
 

@@ -101,7 +101,7 @@ def zero_padding(tensor, mask=None, name: str = "query_mask", *, axis: int = 1):
 
 
 def from_start(sequence):
-    """Number the places of a (batch, length, ...) tensor: (1, length)."""
+    """Positions of a (batch, length, ...) tensor, from 0: (1, length)."""
     return ops.arange(ops.shape(sequence)[1], dtype="int32")[None]
 
 
@@ -136,7 +136,7 @@ def check_window(window: int | None, name: str = "window"):
 def by_position(
     query_positions, key_positions, *, causal: bool, window: int | None
 ):
-    """Who may see whom, going by where they stand.
+    """Causal and window mask from positions.
 
         visible = (0 <= distance)        if causal
                   (|distance| < window)  if there is a window

@@ -1,4 +1,4 @@
-"""Vectors brought to one length, with gradients that keep little."""
+"""Vectors brought to one length, whose gradients save few activations."""
 
 import tensorflow as tf
 
@@ -90,8 +90,8 @@ def rms_norm(x, gamma, *, epsilon: float):
 
 
 def _standardize(x, epsilon, *, centred):
-    # Anew in the gradient, so that the gradient has a gradient itself. Not in
-    # float16, for which 256² is too much.
+    # Recomputed in the gradient, so that the gradient has a gradient itself.
+    # Not in float16, for which 256² is too much.
     x = tf.cast(x, accumulation_dtype(x.dtype))
     if centred:
         x -= tf.reduce_mean(x, axis=-1, keepdims=True)

@@ -153,7 +153,7 @@ def _bucket_table(num_buckets, max_distance):
 def sinusoidal_encoding(positions, units: int, base: float = 10000.0):
     """Vectors of sines and cosines that tell a position.
 
-        place(p, 2i) = sin(p / base^(2i / units)),    place(p, 2i + 1) = cos
+        encoding(p, 2i) = sin(p / base^(2i / units)), encoding(p, 2i + 1) = cos
 
     Args:
         positions: (batch or 1, length) integers.
@@ -166,9 +166,9 @@ def sinusoidal_encoding(positions, units: int, base: float = 10000.0):
     frequencies = base ** (-np.arange(0, units, 2) / units)
     positions = ops.cast(positions, "float32")[:, :, None]
     angles = positions * ops.convert_to_tensor(frequencies, dtype="float32")
-    places = ops.stack([ops.sin(angles), ops.cos(angles)], axis=-1)
+    encoding = ops.stack([ops.sin(angles), ops.cos(angles)], axis=-1)
     shape = (*ops.shape(angles)[:2], 2 * len(frequencies))
-    return ops.reshape(places, shape)[:, :, :units]
+    return ops.reshape(encoding, shape)[:, :, :units]
 
 
 def resize_grid(
@@ -190,7 +190,7 @@ def resize_grid(
     table = ops.convert_to_tensor(table)
     if table.shape[0] != num_prefix_tokens + math.prod(old_grid):
         raise ValueError(
-            "`table` must have a row for each place of the grid. Received: "
+            "`table` must have a row for each position of the grid. Received: "
             f"{table.shape[0]} rows, num_prefix_tokens={num_prefix_tokens}, "
             f"old_grid={tuple(old_grid)}"
         )

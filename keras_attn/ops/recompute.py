@@ -6,14 +6,14 @@ import tensorflow as tf
 def not_before(upstream, *tensors) -> list:
     """Hold tensors back until a gradient has come.
 
-    What a gradient computes anew often needs the layer's inputs alone. Left
+    What a gradient recomputes often needs the layer's inputs alone. Left
     to itself, TensorFlow does that during the forward pass, as soon as it can
-    be done, or merges it with its twin of that pass; both keep, until the
-    gradient comes, what was to be computed anew so as not to be kept.
+    be done, or merges it with the same op of that pass; both save, until the
+    gradient comes, the activations that were to be recomputed.
 
     Args:
         upstream: The gradient that must be there first.
-        tensors: What to compute anew from.
+        tensors: What to recompute from.
 
     Returns:
         The same tensors, for ops that are to wait.

@@ -19,7 +19,7 @@ class Rules:
     modifiers: tuple = ()
 
     def sinks(self, parameters):
-        """Return the (heads,) scores that look at nothing, or None."""
+        """Return the (heads,) scores that attend to nothing, or None."""
         found = [
             modifier.sinks(own)
             for modifier, own in zip(self.modifiers, parameters, strict=True)
@@ -28,7 +28,7 @@ class Rules:
         if len(found) > 1:
             raise ValueError(
                 "`modifiers` may hold one `Sinks` only: each head has one "
-                f"score that looks at nothing. Received: {self.modifiers}"
+                f"score that attends to nothing. Received: {self.modifiers}"
             )
         return found[0] if found else None
 

@@ -39,7 +39,7 @@ def masked_softmax(scores, mask=None, sinks=None):
         scores: (..., key) floats of any precision.
         mask: Booleans broadcastable to `scores`; True means "may be seen".
         sinks: Broadcastable to (..., 1): a score that takes its share of the
-            weight and looks at nothing.
+            weight and attends to nothing.
 
     Returns:
         (..., key) weights in the dtype of `scores`.

@@ -1,6 +1,6 @@
 """Pictures of attention.
 
-alignment       what each written token looked at
+alignment       attention weights of each written token
 """
 
 from keras_attn.plot.align import alignment

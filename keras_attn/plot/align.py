@@ -1,4 +1,4 @@
-"""A picture of what each written token looked at."""
+"""A picture of the attention weights of each written token."""
 
 from collections.abc import Sequence
 
@@ -19,15 +19,15 @@ MAX_LABEL = 24  # characters, beyond which a label would dwarf the picture
 def alignment(weights, source: Sequence, target: Sequence):
     """Draw attention weights as a table: a row for each token written.
 
-    The darker a cell, the more the row's token looked at the column's. White
+    The darker a cell, the more the row's token attended to the column's. White
     is 0; the darkest colour is the largest weight, named by the scale.
 
     Args:
         weights: (target, source) weights of one example, or (heads, target,
             source), of which the mean over heads is drawn.
-        source: Labels of the positions looked at; a string is taken as its
+        source: Labels of the positions attended to; a string is taken as its
             characters.
-        target: Labels of the positions that look, likewise.
+        target: Labels of the positions that attend, likewise.
 
     Returns:
         A `matplotlib.figure.Figure`; `figure.savefig("alignment.png")` writes

@@ -13,7 +13,7 @@ from keras_attn.text.tokenizer import Tokenizer
 class CharacterTokenizer(Tokenizer):
     """Each Unicode code point is a token.
 
-        id = place of the character in the vocabulary
+        id = index of the character in the vocabulary
 
     A small vocabulary for small models; sequences are long. Characters that
     it lacks, and bytes that are not UTF-8, get the unknown id. Text whose

@@ -1,4 +1,4 @@
-"""A list of tokens, in which a token's place is its id."""
+"""A list of tokens, in which a token's index is its id."""
 
 import functools
 from collections.abc import Iterable
@@ -20,17 +20,17 @@ class Vocabulary:
             raise ValueError(
                 "`vocabulary` is empty: it needs a token at least."
             )
-        for place, token in enumerate(self.tokens):
+        for index, token in enumerate(self.tokens):
             if not isinstance(token, str) or not token:
                 raise ValueError(
                     "`vocabulary` must hold strings that are not empty. "
-                    f"Received: {token!r} at place {place}."
+                    f"Received: {token!r} at index {index}."
                 )
         if len(self.ids) != len(self.tokens):
             twice = next(
                 token
-                for place, token in enumerate(self.tokens)
-                if self.ids[token] != place
+                for index, token in enumerate(self.tokens)
+                if self.ids[token] != index
             )
             raise ValueError(
                 f"`vocabulary` holds {twice!r} more than once, so its id "
@@ -40,7 +40,7 @@ class Vocabulary:
     @functools.cached_property
     def ids(self) -> dict[str, int]:
         """Id by token."""
-        return {token: place for place, token in enumerate(self.tokens)}
+        return {token: index for index, token in enumerate(self.tokens)}
 
     def __len__(self) -> int:
         return len(self.tokens)

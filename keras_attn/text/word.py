@@ -14,7 +14,7 @@ from keras_attn.text.tokenizer import Tokenizer
 class WordTokenizer(Tokenizer):
     """Each word is a token.
 
-        id = place of the word in the vocabulary
+        id = index of the word in the vocabulary
 
     The shortest sequences, and the largest vocabulary: all words that it
     lacks are one token.

@@ -280,6 +280,7 @@ def test_one_graph_serves_all_rows_and_lengths(case, sequence, rng):
         )
 
 
+@pytest.mark.slow
 def test_the_server_steps_like_python(sequence, rng, tmp_path):
     layer = make("everything", rng)
 

@@ -7,14 +7,16 @@ from keras_attn.embeddings import merging
 
 def test_places_are_added(rng):
     x, places = rng.normal(size=(2, 3, 4)), rng.normal(size=(1, 3, 4))
-    merged = merging.merge_places(tf.constant(x), tf.constant(places), "add")
+    merged = merging.merge_positions(tf.constant(x), tf.constant(places), "add")
     np.testing.assert_array_equal(merged, x + places)
 
 
 @pytest.mark.parametrize("rows", [1, 2])
 def test_places_are_appended(rows, rng):
     x, places = rng.normal(size=(2, 3, 4)), rng.normal(size=(rows, 3, 5))
-    merged = merging.merge_places(tf.constant(x), tf.constant(places), "concat")
+    merged = merging.merge_positions(
+        tf.constant(x), tf.constant(places), "concat"
+    )
     np.testing.assert_array_equal(merged[..., :4], x)
     expected = np.broadcast_to(places, (2, 3, 5))
     np.testing.assert_array_equal(merged[..., 4:], expected)
@@ -23,7 +25,7 @@ def test_places_are_appended(rows, rng):
 @pytest.mark.parametrize("merge", merging.MERGES)
 def test_the_dtype_is_that_of_the_vectors(merge):
     x, places = tf.ones((2, 3, 4), "bfloat16"), tf.ones((1, 3, 4))
-    assert merging.merge_places(x, places, merge).dtype == "bfloat16"
+    assert merging.merge_positions(x, places, merge).dtype == "bfloat16"
 
 
 def test_places_are_as_wide_as_they_must_be():

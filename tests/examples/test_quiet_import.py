@@ -23,6 +23,7 @@ ERRORS = (
 )
 
 
+@pytest.mark.slow
 def test_the_demo_begins_without_tensorflows_notes():
     command = [sys.executable, "-m", "examples.serve_translator", "--help"]
     # As the Makefile has it; with oneDNN, which some CPUs do not have on.

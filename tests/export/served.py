@@ -1,8 +1,6 @@
 """Tasks saved and asked as a server does it."""
 
 from keras_attn.export import exporting
-from keras_attn.export.loader import loaded_model
-from keras_attn.export.loader import worker
 from tests import cpp_loader
 from tests.export import op_registry
 
@@ -16,20 +14,7 @@ def save(task, folder, *verbs):
 
 def ask(folder, requests):
     """Answers of the C++ loader to (signature, inputs), from one process."""
-    signatures = loaded_model.read_signatures(loaded_model.read_graph(folder))
-    results = worker.run_each(
-        folder,
-        [
-            loaded_model.request(signatures, name, inputs)
-            for name, inputs in requests
-        ],
-    )
-    refusals = [result for result in results if "message" in result]
-    assert not refusals
-    return [
-        dict(zip(signatures[name]["outputs"], result["arrays"], strict=True))
-        for (name, _), result in zip(requests, results, strict=True)
-    ]
+    return cpp_loader.run_requests(folder, requests)
 
 
 def other_ops(folder):

@@ -31,45 +31,60 @@ TOKENIZERS = {
 }
 
 
-class Served(tf.Module):
+TEXT = np.array(
+    [b"unaffable Caf\xc3\xa9s, don't hug!", *ODD_TEXTS], dtype=object
+)
+
+
+def both_ways(tokenizer):
     """Text to ids, to rows of one length, and back."""
 
-    def __init__(self, tokenizer):
-        super().__init__()
-        self.tokenizer = tokenizer
-
-    @tf.function
-    def both_ways(self, text):
-        ids = self.tokenizer(text)
+    def run(text):
+        ids = tokenizer(text)
         return {
             "values": ids.values,
             "lengths": ids.row_lengths(),
-            "rows": self.tokenizer.to_dense(text, 9, truncate=True),
-            "text": self.tokenizer.detokenize(ids),
+            "rows": tokenizer.to_dense(text, 9, truncate=True),
+            "text": tokenizer.detokenize(ids),
         }
 
+    spec = tf.TensorSpec([None], tf.string, "text")
+    return tf.function(run, input_signature=[spec])
 
-@pytest.mark.parametrize("name", TOKENIZERS)
-def test_a_tokenizer_is_served_with_core_ops_alone(name, tmp_path):
-    module = Served(TOKENIZERS[name]())
-    signature = module.both_ways.get_concrete_function(
-        tf.TensorSpec([None], tf.string, "text")
-    )
-    folder = tmp_path / "model"
-    tf.saved_model.save(module, str(folder), {"both_ways": signature})
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A SavedModel with a signature for each tokenizer."""
+    module = tf.Module()
+    module.tokenizers = {name: make() for name, make in TOKENIZERS.items()}
+    signatures = {
+        name: both_ways(tokenizer).get_concrete_function()
+        for name, tokenizer in module.tokenizers.items()
+    }
+    folder = tmp_path_factory.mktemp("served") / "model"
+    tf.saved_model.save(module, str(folder), signatures)
+    # The server has nothing of the folder it was written in.
+    return folder.rename(folder.with_name("moved"))
+
+
+@pytest.fixture(scope="module")
+def answers(folder):
+    """What each tokenizer says in the C++ loader."""
+    requests = [(name, {"text": TEXT}) for name in TOKENIZERS]
+    outputs = cpp_loader.run_requests(folder, requests)
+    return dict(zip(TOKENIZERS, outputs, strict=True))
+
+
+def test_tokenizers_are_core_ops_alone(folder):
     # `tf.raw_ops` lists what every TensorFlow server has.
     functions = cpp_loader.function_names(folder)
     ops = cpp_loader.op_names(folder) - functions
     assert {op for op in ops if not hasattr(tf.raw_ops, op)} == set()
     assert not any(op.startswith("Xla") for op in ops)
 
-    text = np.array(
-        [b"unaffable Caf\xc3\xa9s, don't hug!", *ODD_TEXTS], dtype=object
-    )
-    expected = module.both_ways(tf.constant(text))
-    # The server has nothing of the folder it was written in.
-    moved = folder.rename(tmp_path / "moved")
-    del module, signature
-    outputs = cpp_loader.run(moved, "both_ways", {"text": text})
+
+@pytest.mark.parametrize("name", TOKENIZERS)
+def test_a_tokenizer_is_served_as_in_python(name, answers):
+    expected = both_ways(TOKENIZERS[name]())(tf.constant(TEXT))
     for key, tensor in expected.items():
-        assert outputs[key].tolist() == tensor.numpy().tolist(), key
+        assert answers[name][key].tolist() == tensor.numpy().tolist(), key

@@ -14,7 +14,7 @@ def test_an_id_is_a_place():
     [
         ([], "is empty"),
         (["a", "b", "a"], "holds 'a' more than once"),
-        (["a", 3], r"must hold strings .* Received: 3 at place 1"),
+        (["a", 3], r"must hold strings .* Received: 3 at index 1"),
         (["a", b"b"], "must hold strings"),
         (["a", ""], "not empty"),
     ],

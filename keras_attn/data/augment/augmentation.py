@@ -20,7 +20,7 @@ def augment(
         batches = augment(batches, three_augment())
         batches = augment(batches, [keras.layers.RandomFlip("horizontal")])
 
-    It comes after `batches` (and its cache), so that every epoch draws anew.
+    It comes after `batches` (and its cache), so that every epoch draws again.
     Every image has draws of its own, also where a Keras layer draws once for a
     batch. The iterator can be saved, and resumes with the same draws.
 

@@ -30,7 +30,7 @@ def contiguous(
         tokens = tf.concat([tokens, document], axis=0)
         numbers = _extend(numbers, number, tf.size(document))
         if pad_id is not None:
-            # The last token alone has nothing to foretell.
+            # The last token alone has nothing to predict.
             missing = tf.where(ends & (size > 1), length + 1 - size, 0)
             tokens = _extend(tokens, pad_id, missing)
             numbers = _extend(numbers, -1, missing)

@@ -57,7 +57,7 @@ def tfds_image_folder(
 ) -> tf.data.Dataset:
     """Give the images of `<root>/<split>/<class>/<image>`, still encoded.
 
-    Labels are places in the sorted names of the classes of all splits. TFDS
+    Labels are indices in the sorted names of the classes of all splits. TFDS
     mixes the examples, always in the same way.
 
     Args:

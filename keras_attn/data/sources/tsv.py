@@ -26,7 +26,7 @@ def tab_separated(
 
     Args:
         paths: One path or several; names that end in `.gz` are unpacked.
-        columns: The place of each value, counted from 0; by default
+        columns: The index of each value, counted from 0; by default
             `{"source": 0, "target": 1}`.
         header: Whether the first line of each file holds names, to be skipped.
 
@@ -35,13 +35,13 @@ def tab_separated(
     """
     columns = {"source": 0, "target": 1} if columns is None else dict(columns)
     wrong = [
-        place
-        for place in columns.values()
-        if isinstance(place, bool) or not isinstance(place, int) or place < 0
+        index
+        for index in columns.values()
+        if isinstance(index, bool) or not isinstance(index, int) or index < 0
     ]
     if not columns or wrong:
         raise ValueError(
-            "`columns` gives each name its place, a whole number from 0. "
+            "`columns` gives each name its index, a whole number from 0. "
             f"Received: columns={columns}"
         )
     needed = max(columns.values()) + 1
@@ -53,14 +53,14 @@ def tab_separated(
         numbers = numbers[wanted]
         cells = tf.strings.split(lines[wanted], "\t")
         short = cells.row_lengths() < needed
-        places = tf.strings.as_string(numbers[short])
+        indexs = tf.strings.as_string(numbers[short])
         complaint = tf.strings.join(
             [
                 f"{needed} columns between tabs are wanted, and there are "
                 "fewer in ",
                 path,
                 ", line ",
-                tf.strings.reduce_join(places, separator=", "),
+                tf.strings.reduce_join(indexs, separator=", "),
             ]
         )
         enough = tf.debugging.Assert(~tf.reduce_any(short), [complaint])
@@ -68,8 +68,8 @@ def tab_separated(
         with tf.control_dependencies([enough]):
             starts = tf.identity(cells.row_starts())
         return {
-            name: tf.gather(cells.values, starts + place)
-            for name, place in columns.items()
+            name: tf.gather(cells.values, starts + index)
+            for name, index in columns.items()
         }
 
     return lines_in_chunks(existing_files(paths), split)

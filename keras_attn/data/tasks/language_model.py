@@ -1,4 +1,4 @@
-"""Texts as windows, to foretell each next token."""
+"""Texts as windows, to predict each next token."""
 
 import tensorflow as tf
 
@@ -31,7 +31,7 @@ def language_model(
     or left out if the vocabulary has no PAD.
 
     Packed windows hold whole documents, in order and padded; longer ones are
-    cut. The label of END is PAD, so nothing is foretold across a boundary.
+    cut. The label of END is PAD, so nothing is predicted across a boundary.
 
     Args:
         texts: `{"text"}`, a scalar string: a document, however long.

@@ -86,7 +86,7 @@ class Plan:
         """Score one tile; hidden keys score very low.
 
         Args:
-            row, column: Which query tile looks at which key tile.
+            row, column: Which query tile attends to which key tile.
             query: (batch, heads, query, depth), scaled.
             key: (batch, kv_heads, key, depth).
             bias: The tile's bias, or None.

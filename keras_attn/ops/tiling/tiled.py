@@ -109,7 +109,7 @@ def _forward(plan, query, key, value, bias, parameters):
     def attend(row, outputs, normalizers):
         query = queries[row]
 
-        def look(column, output, normalizer):
+        def attend(column, output, normalizer):
             scores = plan.scores(
                 row,
                 column,
@@ -143,7 +143,7 @@ def _forward(plan, query, key, value, bias, parameters):
         first, stop = (end[row] for end in plan.key_range)
         _, output, normalizer = tf.while_loop(
             lambda column, *_: column < stop,
-            look,
+            attend,
             (first, output, normalizer),
             parallel_iterations=1,
         )
@@ -188,7 +188,7 @@ def _backward(
         key = tf.cast(keys[column], dtype)
         value = tf.cast(values[column], dtype)
 
-        def look(row, d_queries, d_key, d_value, d_biases, d_flat):
+        def attend(row, d_queries, d_key, d_value, d_biases, d_flat):
             query = queries[row]
             upstream = tf.cast(upstreams[row], dtype)
             bias = pick(biases, row, column)
@@ -229,7 +229,7 @@ def _backward(
         zeros = tf.zeros_like(key), tf.zeros_like(value)
         _, d_queries, d_key, d_value, d_biases, d_flat = tf.while_loop(
             lambda row, *_: row < stop,
-            look,
+            attend,
             (first, d_queries, *zeros, d_biases, d_flat),
             parallel_iterations=_IN_FLIGHT,
         )

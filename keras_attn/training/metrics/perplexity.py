@@ -1,4 +1,4 @@
-"""How many tokens a model wavers between."""
+"""Perplexity: the exponential of the mean cross-entropy."""
 
 import keras
 import tensorflow as tf

@@ -82,5 +82,5 @@ def test_three_columns_are_asked_for_where_the_third_is_used(tmp_path):
 def test_columns_that_are_no_places_are_refused(tmp_path, columns):
     path = tmp_path / "a.tsv"
     path.write_text("a\tb\n")
-    with pytest.raises(ValueError, match="its place, a whole number"):
+    with pytest.raises(ValueError, match="its index, a whole number"):
         tab_separated(path, columns)
