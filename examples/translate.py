@@ -111,7 +111,7 @@ def draw(config, model, source, target, sentence):
     answer = [target.vocabulary[i] for i in tokens[0] if i != target.end_id]
     # Even an empty translation has attention weights.
     answer = answer or [target.vocabulary[target.end_id]]
-    weights = state["attention"][0, : len(answer), : len(words)]
+    weights = state.carried["attention"][0, : len(answer), : len(words)]
     path = pathlib.Path(config.folder) / "alignment.png"
     path.parent.mkdir(parents=True, exist_ok=True)
     plot.alignment(np.array(weights), words, answer).savefig(path, dpi=150)

@@ -6,6 +6,7 @@ from keras import ops
 
 from keras_attn.attention.keras_names import KerasNames
 from keras_attn.attention.projected import project_each
+from keras_attn.base.state import State
 from keras_attn.ops import cache
 from keras_attn.ops import masks
 from keras_attn.ops.attend import attention
@@ -21,7 +22,7 @@ class CachedAttention(KerasNames):
 
     where only the newest key and value are computed; the rest are kept. The
     steps one after the other equal one causal call on the whole sequence.
-    What a prompt leaves is kept apart, under "memory", where no step has to
+    What a prompt leaves is constant in the `State`, so that no step has to
     copy it. A subclass has the attributes of `MultiHeadAttention`.
     """
 
@@ -39,10 +40,12 @@ class CachedAttention(KerasNames):
         heads = self.num_kv_heads or self.num_heads
         slots = self.num_slots(max_length)
         dtype = self.compute_dtype
-        return {
-            "key": ops.zeros((rows, heads, slots, self.key_dim), dtype),
-            "value": ops.zeros((rows, heads, slots, self.value_dim), dtype),
-        }
+        return State(
+            {
+                "key": ops.zeros((rows, heads, slots, self.key_dim), dtype),
+                "value": ops.zeros((rows, heads, slots, self.value_dim), dtype),
+            }
+        )
 
     def prefill(self, inputs, lengths, max_length: int):
         """Read whole prompts at once, and keep what later steps need.
@@ -54,9 +57,9 @@ class CachedAttention(KerasNames):
             max_length: How many tokens may follow.
 
         Returns:
-            (rows, prompt, features) output, and the cache: `key` and `value`,
-            (rows, kv_heads, slots, depth), empty yet, and under "memory" those
-            of the prompt with its `length`.
+            (rows, prompt, features) output, and the cache: carried are `key`
+            and `value`, (rows, kv_heads, slots, depth), empty yet; constant
+            those of the prompt with its `length`.
         """
         self.refuse_override("prefill")
         lengths = ops.cast(lengths, "int32")
@@ -88,7 +91,7 @@ class CachedAttention(KerasNames):
                 for name, heads in prompt.items()
             }
         kept = self.empty_cache(ops.shape(inputs)[0], max_length)
-        kept["memory"] = {**prompt, "length": lengths}
+        kept = kept._replace(constant={**prompt, "length": lengths})
         return self._out(output, inputs), kept
 
     def step(self, inputs, kept, positions, return_attention_scores=False):
@@ -110,12 +113,12 @@ class CachedAttention(KerasNames):
         self.refuse_override("step")
         inputs, query, key, value = self._project(inputs)
         positions = ops.cast(positions, "int32")
-        prompt = kept.get("memory")
-        slots = ops.shape(kept["key"])[2]
+        prompt, written = kept.constant, kept.carried
+        slots = ops.shape(written["key"])[2]
         cache_index = cache.CacheIndex(
             positions,
             slots,
-            first=0 if prompt is None else prompt["length"],
+            first=prompt["length"] if prompt else 0,
             rolls=self._rolls(slots),
         )
         query = cache.refuse_past_the_end(
@@ -128,15 +131,14 @@ class CachedAttention(KerasNames):
         for modifier in self.modifiers:
             query = modifier.query_heads(query, cache_index.query_positions)
             key = modifier.key_heads(key, cache_index.query_positions)
-        kept = {
-            **kept,
-            "key": cache.write(kept["key"], _heads_first(key), cache_index),
+        written = {
+            "key": cache.write(written["key"], _heads_first(key), cache_index),
             "value": cache.write(
-                kept["value"], _heads_first(value), cache_index
+                written["value"], _heads_first(value), cache_index
             ),
         }
-        parts = [_part(kept, cache_index)]
-        if prompt is not None:
+        parts = [_part(written, cache_index)]
+        if prompt:
             slots = ops.shape(prompt["key"])[2]
             last = cache.CacheIndex(
                 cache_index.first - 1, slots, rolls=self._rolls(slots)
@@ -146,6 +148,7 @@ class CachedAttention(KerasNames):
             query, parts, cache_index.query_positions
         )
         output = self._out(output, inputs)
+        kept = kept._replace(carried=written)
         if return_attention_scores:
             return output, kept, weights
         return output, kept

@@ -10,6 +10,8 @@ import tensorflow as tf
 from keras_attn.decoding import arguments
 from keras_attn.decoding.chunked_top_k import likeliest
 from keras_attn.decoding.state import StateLayout
+from keras_attn.decoding.state import freeze
+from keras_attn.decoding.state import gather
 from keras_attn.decoding.stepping import stepper
 
 
@@ -65,9 +67,10 @@ def beam(
     penalties = _penalties(length_penalty, max_length)
 
     layout = StateLayout(state, batch_size)
+    beams = layout.repeated(width, batch_size)
     take = stepper(
         step,
-        layout,
+        beams,
         max_length=max_length,
         end_id=end_id,
         forbidden_ids=forbidden_ids,
@@ -89,10 +92,10 @@ def beam(
     def advance(index, tokens, token, finished, scores, sums, rows, leaves):
         # Not at the end of the step before: here XLA gathers a cache and
         # writes to it in one pass.
-        leaves = layout.gather(leaves, rows)
+        leaves = gather(leaves, rows)
         logits, after = take(token, leaves, index)
         if return_state:
-            after = layout.freeze(finished, leaves, after)
+            after = freeze(finished, leaves, after)
         logits = tf.cast(logits, tf.float32)
         # Of one beam, no more than `width` continuations can find a place.
         number = min(width, logits.shape[-1])
@@ -132,8 +135,8 @@ def beam(
         return index + 1, tokens, token, finished, scores, sums, rows, after
 
     # At first each row has one beam; the others are there to be displaced.
-    beams = tf.constant([0.0] + [-math.inf] * (width - 1))
-    scores = tf.zeros([batch_size, 1]) + beams
+    first = tf.constant([0.0] + [-math.inf] * (width - 1))
+    scores = tf.zeros([batch_size, 1]) + first
     token = arguments.first_token(start_id, batch_size)
     _, tokens, _, _, scores, _, rows, leaves = tf.while_loop(
         unfinished,
@@ -146,7 +149,7 @@ def beam(
             scores,
             scores,
             tf.range(batch_size * width),
-            layout.repeat(layout.leaves, width),
+            beams.leaves,
         ),
     )
     tokens = tf.reshape(tokens, [batch_size, width, max_length])
@@ -155,9 +158,9 @@ def beam(
     if not return_state:
         return tokens, scores
     results = tf.range(batch_size)[:, None] * width + tf.range(num_results)
-    results = tf.reshape(results, [-1])
-    leaves = [tf.gather(leaf, results) for leaf in layout.gather(leaves, rows)]
-    return tokens, scores, layout.pack(leaves)
+    rows = tf.gather(rows, tf.reshape(results, [-1]))
+    found = layout.repeated(num_results, batch_size)
+    return tokens, scores, found.pack(gather(leaves, rows))
 
 
 def _check_results(num_results, width):

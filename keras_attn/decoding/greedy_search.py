@@ -31,7 +31,7 @@ def greedy(
         step: `step(token, state, index) -> (logits, state)`: (rows,) int32
             and a number, 0 at first, to (rows, vocabulary).
         state: Nest of tensors; rows are the first axis of every leaf. A step
-            keeps their shapes. Those under a key "memory" never change.
+            keeps their shapes. What never changes is `constant` in a `State`.
         batch_size: Number of rows; a tensor where it is unknown.
         max_length: Most tokens to write.
         start_id: First token that is fed: a number, or (batch,).

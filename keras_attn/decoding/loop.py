@@ -4,6 +4,7 @@ import tensorflow as tf
 
 from keras_attn.decoding import arguments
 from keras_attn.decoding.state import StateLayout
+from keras_attn.decoding.state import freeze
 from keras_attn.decoding.stepping import stepper
 
 
@@ -58,7 +59,7 @@ def decode(
         tokens = tf.where(columns == index, token[:, None], tokens)
         if return_state:
             # As if the row had been alone and its loop had stopped.
-            after = layout.freeze(finished, leaves, after)
+            after = freeze(finished, leaves, after)
         finished = tf.logical_or(finished, token == end_id)
         return index + 1, tokens, token, finished, after
 

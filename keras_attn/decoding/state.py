@@ -3,46 +3,52 @@
 import tensorflow as tf
 from keras import tree
 
-# Leaves under this key belong to the input: no step changes them, and all
-# beams of a row share them.
-MEMORY = "memory"
+from keras_attn.base.state import State
 
 
 class StateLayout:
-    """How a state is put together, and which of its leaves may change.
+    """How a state is put together: a `State`, or a nest that is all carried.
 
     Args:
-        state: A nest of tensors; rows are the first axis of every leaf.
+        state: Rows are the first axis of every leaf.
         batch_size: Number of rows, a tensor where it is unknown.
     """
 
     def __init__(self, state, batch_size):
         self.state = state
-        paths = tree.flatten_with_path(state)
+        paths = tree.flatten_with_path(_carried(state))
         self.paths = [path for path, _ in paths]
-        self.changes = [MEMORY not in path for path in self.paths]
+        # What loops hand on; the constant leaves stay outside.
         self.leaves = [tf.convert_to_tensor(leaf) for _, leaf in paths]
-        for path, leaf in zip(self.paths, self.leaves, strict=True):
-            _check_rows(path, leaf, batch_size)
+        for path, leaf in tree.flatten_with_path(state):
+            _check_rows(path, tf.convert_to_tensor(leaf), batch_size)
 
     def pack(self, leaves):
-        """Put leaves together as the state was."""
-        return tree.pack_sequence_as(self.state, leaves)
+        """Put carried leaves together as the state was."""
+        carried = tree.pack_sequence_as(_carried(self.state), leaves)
+        if isinstance(self.state, State):
+            return self.state._replace(carried=carried)
+        return carried
 
-    def unpack(self, state, before):
+    def unpack(self, state):
         """Take a step's state apart, and check that it is as it was.
 
         Args:
             state: What a step returned.
-            before: The leaves it was given.
 
         Returns:
-            A list of leaves; those of the input as they were before.
+            A list of carried leaves.
 
         Raises:
             ValueError: If the structure, a dtype or a shape is another.
         """
-        paths = tree.flatten_with_path(state)
+        if isinstance(state, State) != isinstance(self.state, State):
+            raise ValueError(
+                "`step` must return a `State` where `encode` does, and only "
+                f"there. `encode` returned a {type(self.state).__name__}, "
+                f"`step` a {type(state).__name__}"
+            )
+        paths = tree.flatten_with_path(_carried(state))
         if [path for path, _ in paths] != self.paths:
             raise ValueError(
                 "`step` must return a state with the leaves that it was given. "
@@ -50,31 +56,33 @@ class StateLayout:
                 f"{_names(path for path, _ in paths)}"
             )
         return [
-            _like(path, old, new) if changes else old
-            for (path, new), old, changes in zip(
-                paths, before, self.changes, strict=True
-            )
+            _like(path, old, new)
+            for (path, new), old in zip(paths, self.leaves, strict=True)
         ]
 
-    def repeat(self, leaves, times: int):
-        """Copy each row: (batch, ...) to (batch · times, ...)."""
-        return [tf.repeat(leaf, times, axis=0) for leaf in leaves]
+    def repeated(self, times: int, batch_size) -> "StateLayout":
+        """Each row several times: (batch, ...) to (batch · times, ...)."""
+        state = tree.map_structure(
+            lambda leaf: tf.repeat(leaf, times, axis=0), self.state
+        )
+        return StateLayout(state, batch_size * times)
 
-    def gather(self, leaves, rows):
-        """Take rows of the leaves that change; the input's stay."""
-        return [
-            tf.gather(leaf, rows) if changes else leaf
-            for leaf, changes in zip(leaves, self.changes, strict=True)
-        ]
 
-    def freeze(self, finished, old, new):
-        """Keep the old leaves of the rows that are finished."""
-        return [
-            _where(finished, before, after) if changes else after
-            for before, after, changes in zip(
-                old, new, self.changes, strict=True
-            )
-        ]
+def gather(leaves, rows):
+    """Take rows of each leaf."""
+    return [tf.gather(leaf, rows) for leaf in leaves]
+
+
+def freeze(finished, old, new):
+    """Keep the old leaves of the rows that are finished."""
+    return [
+        _where(finished, before, after)
+        for before, after in zip(old, new, strict=True)
+    ]
+
+
+def _carried(state):
+    return state.carried if isinstance(state, State) else state
 
 
 def _where(rows, yes, no):

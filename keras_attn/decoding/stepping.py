@@ -59,7 +59,7 @@ def stepper(
                 dtype=logits.dtype,
             )
             logits = tf.where(index == max_length - 1, only, logits)
-        return logits, layout.unpack(state, leaves)
+        return logits, layout.unpack(state)
 
     return take
 

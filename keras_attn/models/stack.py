@@ -4,6 +4,7 @@ import keras
 from keras import ops
 
 from keras_attn.base.layer import Layer
+from keras_attn.base.state import State
 from keras_attn.blocks.fresh_config import unshared
 from keras_attn.blocks.residual import make_normalization
 from keras_attn.embeddings.learned_position import LearnedPosition
@@ -169,28 +170,30 @@ class Stack(Layer):
             max_length: How many tokens may follow.
 
         Returns:
-            (rows, prompt, features) output, and the caches, one for each
-            block.
+            (rows, prompt, features) output, and the caches: a `State` of
+            lists, with one entry for each block.
         """
         x, caches = self._begin(inputs), []
         for block in self.blocks:
             x, cache = block.prefill(x, lengths, max_length)
             caches.append(cache)
-        return self._finish(x), caches
+        return self._finish(x), _side_by_side(caches)
 
     def empty_caches(self, rows, max_length: int):
-        """Caches to start from, one for each block."""
-        return [
-            block.self_attention.empty_cache(rows, max_length)
-            for block in self.blocks
-        ]
+        """Caches to start from, as `prefill` gives them."""
+        return _side_by_side(
+            [
+                block.self_attention.empty_cache(rows, max_length)
+                for block in self.blocks
+            ]
+        )
 
     def step(self, inputs, caches, positions, memories=None, memory_mask=None):
         """Go on by one token.
 
         Args:
             inputs: (rows, features), the vectors of the newest tokens.
-            caches: One for each block.
+            caches: What `prefill`, `empty_caches` or the last `step` returned.
             positions: (rows,) integers, where the tokens stand.
             memories: For each block what its `remember` returned, or None.
             memory_mask: (rows, source) booleans.
@@ -202,14 +205,14 @@ class Stack(Layer):
         x = self._begin(inputs[:, None], positions[:, None])
         memories = memories or [None] * len(self.blocks)
         kept = []
-        for block, cache, memory in zip(
-            self.blocks, caches, memories, strict=True
+        for block, carried, constant, memory in zip(
+            self.blocks, *caches, memories, strict=True
         ):
             x, cache, weights = block.step(
-                x, cache, positions, memory, memory_mask
+                x, State(carried, constant), positions, memory, memory_mask
             )
             kept.append(cache)
-        return self._finish(x)[:, 0], kept, weights
+        return self._finish(x)[:, 0], _side_by_side(kept), weights
 
     def _begin(self, x, positions=None, added=None):
         if self.place is not None:
@@ -222,6 +225,11 @@ class Stack(Layer):
         x = x if self.last_norm is None else self.last_norm(x)
         # Blocks that were handed over may compute in another dtype.
         return ops.cast(x, self.compute_dtype)
+
+
+def _side_by_side(states):
+    """Make one state of one for each block."""
+    return State(*map(list, zip(*states, strict=True)))
 
 
 def _as_block(block):

@@ -129,7 +129,7 @@ def test_a_prompt_of_no_tokens_is_an_empty_cache(sequence, rng):
     assert output.shape == (ROWS, 0, FEATURES)
     empty = layer.empty_cache(ROWS, LENGTH)
     for name in ("key", "value"):
-        np.testing.assert_array_equal(kept[name], empty[name])
+        np.testing.assert_array_equal(kept.carried[name], empty.carried[name])
 
 
 @pytest.mark.parametrize(
@@ -142,19 +142,19 @@ def test_a_window_needs_no_more_slots_than_it_sees(
     layer = make(case, rng, value_dim=5, num_kv_heads=2)
     _, kept = layer.prefill(sequence[:, :2], [1, 2, 2], max_length)
     for cache in (kept, layer.empty_cache(ROWS, max_length)):
-        assert cache["key"].shape == (ROWS, 2, slots, DEPTH)
-        assert cache["value"].shape == (ROWS, 2, slots, 5)
+        assert cache.carried["key"].shape == (ROWS, 2, slots, DEPTH)
+        assert cache.carried["value"].shape == (ROWS, 2, slots, 5)
     _, kept = layer.prefill(sequence[:, :5], [5, 1, 4], max_length)
     prompt = 5 if case == "mha" else 3
-    assert kept["memory"]["key"].shape == (ROWS, 2, prompt, DEPTH)
-    assert kept["memory"]["value"].shape == (ROWS, 2, prompt, 5)
+    assert kept.constant["key"].shape == (ROWS, 2, prompt, DEPTH)
+    assert kept.constant["value"].shape == (ROWS, 2, prompt, 5)
 
 
 def test_steps_leave_what_a_prompt_has_left_as_it_is(sequence, rng):
     layer = make("everything", rng)
     _, kept = layer.prefill(sequence[:, :5], [5, 1, 4], 2)
     _, after = layer.step(sequence[:, 5:6], kept, [5, 1, 4])
-    assert after["memory"] is kept["memory"]
+    assert after.constant is kept.constant
 
 
 @pytest.mark.parametrize("case", ["mha", "window", "sinks"])
@@ -170,7 +170,7 @@ def test_the_weights_are_those_that_made_the_step(case, sequence, rng):
         token, kept, positions, return_attention_scores=True
     )
     np.testing.assert_array_equal(output, silent)
-    slots, prompt = kept["key"].shape[2], kept["memory"]["key"].shape[2]
+    slots, prompt = kept.carried["key"].shape[2], kept.constant["key"].shape[2]
     assert weights.shape == (ROWS, HEADS, 1, prompt + slots)
     for position in range(5):
         if position >= 5 - prompt:
@@ -183,7 +183,9 @@ def test_the_weights_are_those_that_made_the_step(case, sequence, rng):
     np.testing.assert_allclose(
         weights[:, :, 0, prompt], full[:, :, 5, 5], atol=1e-6
     )
-    values = np.concatenate([kept["memory"]["value"], kept["value"]], axis=2)
+    values = np.concatenate(
+        [kept.constant["value"], kept.carried["value"]], axis=2
+    )
     heads = np.einsum("bhqs,bhsd->bqhd", weights, values)
     np.testing.assert_allclose(layer.output_dense(heads), output, atol=1e-5)
 
@@ -301,7 +303,11 @@ def test_the_server_steps_like_python(sequence, rng, tmp_path):
             _, kept = layer.prefill(prompt, lengths, 2)
             first, kept = layer.step(token, kept, lengths)
             second, kept = layer.step(token, kept, lengths + 1)
-            return {"first": first, "second": second, "key": kept["key"]}
+            return {
+                "first": first,
+                "second": second,
+                "key": kept.carried["key"],
+            }
 
     served = Served()
     tf.saved_model.save(served, tmp_path, signatures={"go": served.two_steps})
@@ -337,10 +343,12 @@ def test_the_cache_has_the_dtype_that_is_computed_in(
     _, kept = layer.prefill(sequence[:, :4], [4, 4, 4], LENGTH)
     empty = layer.empty_cache(ROWS, LENGTH)
     memory = layer.remember(sequence)
-    for cache in (kept, empty, memory):
-        assert cache["key"].dtype == cache["value"].dtype == dtype
+    for leaf in tf.nest.flatten([kept.carried, empty, memory]):
+        assert leaf.dtype == dtype
     output, kept = layer.step(sequence[:, 4:5], kept, [4, 4, 4])
-    assert output.dtype == kept["key"].dtype == kept["value"].dtype == dtype
+    assert output.dtype == dtype
+    for leaf in tf.nest.flatten(kept.carried):
+        assert leaf.dtype == dtype
     np.testing.assert_allclose(
         tf.cast(output[:, 0], "float32"),
         tf.cast(expected[:, 4], "float32"),
@@ -392,7 +400,9 @@ def test_a_graph_gives_nan_for_a_token_past_the_cache(
     np.testing.assert_allclose(output[:2], expected, atol=1e-5)
     assert np.isnan(output[2]).all()
     for name in ("key", "value"):  # nothing was overwritten
-        np.testing.assert_array_equal(after[name][2], kept[name][2])
+        np.testing.assert_array_equal(
+            after.carried[name][2], kept.carried[name][2]
+        )
 
 
 def rows(kept, count):

@@ -209,7 +209,7 @@ def test_a_mixed_policy_steps_in_its_compute_dtype(inputs, memory):
     cache = block.self_attention.empty_cache(2, 5)
     kept = block.remember(tf.cast(memory, "bfloat16"))
     output, cache, _ = block.step(x, cache, [0, 0], kept)
-    assert output.dtype == cache["key"].dtype == "bfloat16"
+    assert output.dtype == cache.carried["key"].dtype == "bfloat16"
     np.testing.assert_allclose(
         tf.cast(output[:, 0], "float32"),
         tf.cast(expected[:, 0], "float32"),

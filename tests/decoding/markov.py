@@ -5,6 +5,8 @@ import itertools
 import numpy as np
 import tensorflow as tf
 
+from keras_attn.base.state import State
+
 END = 0
 GROWTH = 32  # steps until logits have doubled
 
@@ -22,26 +24,26 @@ def tables(rng, rows, vocabulary, *, spread=1.5):
 def state(table, max_length):
     """The table, which never changes, and a record of what was fed."""
     rows = tf.shape(table)[0]
-    return {
-        "memory": {"table": tf.convert_to_tensor(table)},
+    carried = {
         "before": tf.zeros([rows], tf.int32),
         "history": tf.fill([rows, max_length], -1),
         "steps": tf.zeros([rows], tf.int32),
     }
+    return State(carried, {"table": tf.convert_to_tensor(table)})
 
 
 def step(token, state, index):
-    before, table = state["before"], state["memory"]["table"]
+    before, history = state.carried["before"], state.carried["history"]
     places = tf.stack([before, token], axis=-1)
-    history = state["history"]
     here = tf.range(history.shape[1]) == index
-    logits = tf.gather_nd(table, places, batch_dims=1)
-    return logits * (1 + tf.cast(index, tf.float32) / GROWTH), {
-        "memory": state["memory"],
+    logits = tf.gather_nd(state.constant["table"], places, batch_dims=1)
+    carried = {
         "before": token,
         "history": tf.where(here, token[:, None], history),
-        "steps": state["steps"] + 1,
+        "steps": state.carried["steps"] + 1,
     }
+    logits *= 1 + tf.cast(index, tf.float32) / GROWTH
+    return logits, state._replace(carried=carried)
 
 
 def log_probabilities(table, start, tokens):

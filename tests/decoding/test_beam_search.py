@@ -153,8 +153,9 @@ def test_a_row_does_not_depend_on_its_neighbours(rng, length_penalty):
         np.testing.assert_array_equal(together[0][row], alone[0][0])
         np.testing.assert_allclose(together[1][row], alone[1][0], 1e-6)
         for key in ("history", "steps", "before"):
-            pair = together[2][key].reshape(7, 2, -1)[row]
-            np.testing.assert_array_equal(pair, alone[2][key].reshape(2, -1))
+            pair = together[2].carried[key].reshape(7, 2, -1)[row]
+            expected = alone[2].carried[key].reshape(2, -1)
+            np.testing.assert_array_equal(pair, expected)
 
 
 @pytest.mark.parametrize("jit_compile", [False, True], ids=["graph", "xla"])
@@ -173,14 +174,15 @@ def test_the_state_comes_back_along_the_winning_path(rng, jit_compile):
     lengths = np.argmax(tokens == END, axis=-1) + 1
     lengths = np.where((tokens == END).any(-1), lengths, 7)
     assert len(np.unique(lengths)) > 3
-    history = state["history"].reshape(20, 3, 7)
-    np.testing.assert_array_equal(state["steps"].reshape(20, 3), lengths)
+    history = state.carried["history"].reshape(20, 3, 7)
+    steps = state.carried["steps"].reshape(20, 3)
+    np.testing.assert_array_equal(steps, lengths)
     for row, result in np.ndindex(20, 3):
         length = lengths[row, result]
         fed = [start[row], *tokens[row, result, : length - 1]]
         assert history[row, result, :length].tolist() == fed
         assert (history[row, result, length:] == -1).all()
-    memory = state["memory"]["table"].reshape(20, 3, 5, 5, 5)
+    memory = state.constant["table"].reshape(20, 3, 5, 5, 5)
     np.testing.assert_array_equal(memory, np.stack([table] * 3, axis=1))
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from keras_attn.base.state import State
 from keras_attn.decoding import beam
 from keras_attn.decoding import generate
 from keras_attn.decoding import greedy
@@ -29,10 +30,10 @@ class Translator(keras.Model):
 
     def encode(self, inputs, max_length):
         self.traces.append(max_length)
-        return {"memory": tf.reduce_mean(self.embedding(inputs), axis=1)}
+        return State((), tf.reduce_mean(self.embedding(inputs), axis=1))
 
     def step(self, token, state, index):
-        features = self.embedding(token) + state["memory"]
+        features = self.embedding(token) + state.constant
         return 50 * self.head(features), state
 
 
@@ -140,7 +141,7 @@ class Changing(Translator):
         self.activations = [keras.layers.ReLU(negative_slope=0.5)]
 
     def step(self, token, state, index):
-        features = self.embedding(token) + state["memory"]
+        features = self.embedding(token) + state.constant
         logits = self.head(self.activations[0](features))
         sign = 1 if self.head.trainable else -1
         return sign * 50 * tf.cast(logits, tf.float32), state
@@ -261,7 +262,7 @@ def test_images_keep_their_size():
     class Captioner(Translator):
         def encode(self, inputs, max_length):
             self.traces.append(inputs["image"].shape)
-            return {"memory": inputs["image"][:, :4, 0, 0]}
+            return State((), inputs["image"][:, :4, 0, 0])
 
     model = Captioner()
     for rows in (2, 3):

@@ -49,11 +49,11 @@ def test_a_row_keeps_the_state_of_its_end(rng, jit_compile):
 
     tokens, state = together()
     tokens = tokens.numpy()
-    np.testing.assert_array_equal(state["steps"], lengths(tokens))
-    np.testing.assert_array_equal(state["memory"]["table"], table)
+    np.testing.assert_array_equal(state.carried["steps"], lengths(tokens))
+    np.testing.assert_array_equal(state.constant["table"], table)
     for row, length in enumerate(lengths(tokens)):
         fed = [1, *tokens[row, : length - 1]] + [-1] * (8 - length)
-        assert state["history"][row].numpy().tolist() == fed
+        assert state.carried["history"][row].numpy().tolist() == fed
 
 
 def test_stops_when_all_rows_have_ended(rng):
@@ -165,7 +165,7 @@ def test_a_compiled_part_is_not_needed_to_serve(rng, tmp_path):
                 "sample": drawn,
                 "beam": tokens,
                 "scores": scores,
-                "history": state["history"],
+                "history": state.carried["history"],
             }
 
     served = Served()

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 import tensorflow as tf
 
+from keras_attn.base.state import State
 from keras_attn.decoding.generation import SEARCHES
 
 # What the servable itself tells a search. Of several results it has no use
@@ -117,18 +118,17 @@ class Search:
 
     def _run(self, name, options, state, start_id, limits, answers=None):
         rows = tf.shape(limits)[0]
-        # Like the model's memory, it belongs to the row and never changes.
-        memory = {"limits": limits}
+        constant = {"limits": limits}
         if answers is not None:
-            memory["answers"] = answers
+            constant["answers"] = answers
         tokens, *_, state = SEARCHES[name](
             self._bounded_step,
-            {
-                "model": state,
-                "memory": memory,
-                "total": tf.zeros([rows]),
-                "logits": tf.zeros([rows, self._vocabulary(start_id, state)]),
-            },
+            _around(
+                state,
+                constant,
+                total=tf.zeros([rows]),
+                logits=tf.zeros([rows, self._vocabulary(start_id, state)]),
+            ),
             return_state=True,
             **self._settings(start_id),
             **options,
@@ -140,14 +140,14 @@ class Search:
             "tokens": tokens,
             "lengths": tf.minimum(lengths, limits),
             "log_probability": _add_last(state, last, lengths),
-            "state": state["model"],
+            "state": _model_state(state),
         }
 
     def _beam(self, options, state, start_id, limits, keep_state):
         """Beam search, which keeps sums of its own: another costs time."""
         tokens, scores, *states = SEARCHES["beam"](
             self._bounded_step,
-            {"model": state, "memory": {"limits": limits}},
+            _around(state, {"limits": limits}),
             return_state=keep_state,
             **self._settings(start_id),
             **options,
@@ -162,7 +162,7 @@ class Search:
             * ((5 + tf.cast(lengths, tf.float32)) / 6) ** penalty,
         }
         if keep_state:
-            found["state"] = states[0]["model"]
+            found["state"] = _model_state(states[0])
         return found
 
     def _settings(self, start_id):
@@ -175,18 +175,18 @@ class Search:
 
     def _bounded_step(self, token, state, index):
         """A step of the model that ends each row at its limit."""
-        memory = state["memory"]
-        logits, after = self._step(token, state["model"], index)
-        after = {**state, "model": after}
-        if "total" in state:
-            after["total"] = _add_last(state, token, index)
-            after["logits"] = tf.cast(logits, tf.float32)
-        forced, is_forced = self.end_id, index >= memory["limits"]
-        if "answers" in memory:
-            given = tf.gather(memory["answers"], index, axis=1)
+        constant = state.constant
+        logits, after = self._step(token, _model_state(state), index)
+        carried = {"model": after.carried if "model" in constant else after}
+        if "total" in state.carried:
+            carried["total"] = _add_last(state, token, index)
+            carried["logits"] = tf.cast(logits, tf.float32)
+        forced, is_forced = self.end_id, index >= constant["limits"]
+        if "answers" in constant:
+            given = tf.gather(constant["answers"], index, axis=1)
             forced, is_forced = tf.where(is_forced, self.end_id, given), True
         elif "forced_end_id" in self.options:
-            last = index == memory["limits"] - 1
+            last = index == constant["limits"] - 1
             forced = tf.where(last, self.options["forced_end_id"], self.end_id)
             is_forced |= last
         only = tf.one_hot(
@@ -196,7 +196,8 @@ class Search:
             off_value=tf.constant(-math.inf, logits.dtype),
         )
         is_forced = tf.reshape(is_forced, [-1, 1])
-        return tf.where(is_forced, only, logits), after
+        logits = tf.where(is_forced, only, logits)
+        return logits, state._replace(carried=carried)
 
     def _vocabulary(self, token, state):
         function = self._step.get_concrete_function(
@@ -210,6 +211,21 @@ class Search:
         return tf.minimum(before + 1, self.max_length)
 
 
+def _around(state, constant, **carried):
+    """Put more into a model's state."""
+    if isinstance(state, State):
+        constant = {**constant, "model": state.constant}
+        state = state.carried
+    return State({"model": state, **carried}, constant)
+
+
+def _model_state(state):
+    carried = state.carried["model"]
+    if "model" in state.constant:
+        return State(carried, state.constant["model"])
+    return carried
+
+
 def _add_last(state, token, number):
     """Add the newest token's log-probability to the sum of those before.
 
@@ -218,13 +234,13 @@ def _add_last(state, token, number):
         token: (rows,) ids.
         number: How many tokens there are with it; (rows,) or a number.
     """
-    logits = state["logits"]
+    logits = state.carried["logits"]
     score = tf.gather(logits, token, batch_dims=1)
     score -= tf.reduce_logsumexp(logits, axis=-1)
     # The first token that is fed was given, and an end at the limit was not
     # the model's own.
-    written = (number > 0) & (number <= state["memory"]["limits"])
-    return state["total"] + tf.where(written, score, 0.0)
+    written = (number > 0) & (number <= state.constant["limits"])
+    return state.carried["total"] + tf.where(written, score, 0.0)
 
 
 def _options_of(name):

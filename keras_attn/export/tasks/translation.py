@@ -164,7 +164,7 @@ class Translation(GenerativeTask):
         shape = [tf.shape(text)[0], self.search.max_length, tf.shape(source)[1]]
         # As `encode` would with `keep_attention`, but with one encoder for
         # all signatures.
-        state["attention"] = tf.zeros(shape)
+        state.carried["attention"] = tf.zeros(shape)
         found = self.search.find(
             state, start_id, self.limits(valid), keep_state=True
         )
@@ -174,7 +174,9 @@ class Translation(GenerativeTask):
             source, [[0, 0], missing], constant_values=self.source.pad_id
         )
         source = tf.ensure_shape(source, [None, width])
-        weights = tf.pad(found["state"]["attention"], [[0, 0], [0, 0], missing])
+        weights = tf.pad(
+            found["state"].carried["attention"], [[0, 0], [0, 0], missing]
+        )
         real = source != self.source.pad_id
         written = tf.sequence_mask(found["lengths"], self.search.max_length)
         seen = written[:, :, None] & real[:, None, :]

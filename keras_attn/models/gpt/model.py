@@ -3,6 +3,7 @@
 import keras
 from keras import ops
 
+from keras_attn.base.state import State
 from keras_attn.blocks.decoder import DecoderBlock
 from keras_attn.embeddings.token import TokenEmbedding
 from keras_attn.models import prompts
@@ -179,7 +180,7 @@ class GPT(PresetModel):
             max_length: How many tokens may follow.
 
         Returns:
-            The state, rows being the first axis of every leaf.
+            The `State`, rows being the first axis of every leaf.
         """
         return self.prefill(inputs, max_length)[1]
 
@@ -198,7 +199,7 @@ class GPT(PresetModel):
         vectors, caches = self.stack.prefill(
             self.embedding(tokens), lengths, max_length
         )
-        return vectors, {"position": lengths, "caches": caches}
+        return vectors, _state(lengths, caches)
 
     def step(self, token, state, index=None):
         """Go on by one token.
@@ -212,15 +213,22 @@ class GPT(PresetModel):
             (rows, vocabulary) logits of the next token, and the state. Past
             the `max_length` of `encode` there is an error, or NaN in a graph.
         """
+        position, caches = state.carried["position"], state.carried["caches"]
         x, caches, _ = self.stack.step(
-            self.embedding(token), state["caches"], state["position"]
+            self.embedding(token), State(caches, state.constant), position
         )
         project = self.project
         logits = project(x) if project else self.embedding(x, reverse=True)
-        return logits, {"position": state["position"] + 1, "caches": caches}
+        return logits, _state(position + 1, caches)
 
     def _read(self, inputs):
         return prompts.lengths_of(inputs, self.config["pad_id"])
+
+
+def _state(position, caches):
+    """The caches' constants, and what each step changes."""
+    carried = {"position": position, "caches": caches.carried}
+    return State(carried, caches.constant)
 
 
 def _shrink_residual_maps(blocks):

@@ -3,6 +3,7 @@
 import keras
 from keras import ops
 
+from keras_attn.base.state import State
 from keras_attn.blocks.decoder import DecoderBlock
 from keras_attn.blocks.encoder import EncoderBlock
 from keras_attn.embeddings.token import TokenEmbedding
@@ -180,14 +181,14 @@ class Transformer(PresetModel):
         Args:
             inputs: (rows, source) ids, ragged or dense; or `{"source": …}`.
             max_length: How many tokens may follow.
-            keep_attention: Whether the state also holds, in "attention",
+            keep_attention: Whether the state also carries, as "attention",
                 where each new token looked: (rows, max_length, source),
                 the last block's weights, averaged over its heads.
             memory: What the encoder makes of the sources, (rows, source,
                 units), if that is known already.
 
         Returns:
-            The state, rows being the first axis of every leaf.
+            The `State`, rows being the first axis of every leaf.
         """
         source = inputs["source"] if isinstance(inputs, dict) else inputs
         source = prompts.as_rows(source, self.config["pad_id"])
@@ -197,17 +198,18 @@ class Transformer(PresetModel):
             memory = self.memory(source)
         rows, length = ops.shape(source)
         kept = [block.remember(memory) for block in self.decoder.blocks]
-        mask = self.source_embedding.compute_mask(source)
-        state = {
+        caches = self.decoder.empty_caches(rows, max_length)
+        carried = {
             "position": ops.zeros((rows,), "int32"),
-            "caches": self.decoder.empty_caches(rows, max_length),
-            "memory": {"heads": kept, "mask": mask},
+            "caches": caches.carried,
         }
-        if mask is None:
-            del state["memory"]["mask"]
+        constant = {"caches": caches.constant, "heads": kept}
+        mask = self.source_embedding.compute_mask(source)
+        if mask is not None:
+            constant["mask"] = mask
         if keep_attention:
-            state["attention"] = ops.zeros((rows, max_length, length))
-        return state
+            carried["attention"] = ops.zeros((rows, max_length, length))
+        return State(carried, constant)
 
     def memory(self, source):
         """Return the memory of (rows, source) ids: (rows, source, units)."""
@@ -224,21 +226,26 @@ class Transformer(PresetModel):
         Returns:
             (rows, vocabulary) logits of the next token, and the state.
         """
-        positions, memory = state["position"], state["memory"]
+        carried, constant = state
+        positions = carried["position"]
         x, caches, weights = self.decoder.step(
             self.target_embedding(token),
-            state["caches"],
+            State(carried["caches"], constant["caches"]),
             positions,
-            memory["heads"],
-            memory.get("mask"),
+            constant["heads"],
+            constant.get("mask"),
         )
-        state = {**state, "position": positions + 1, "caches": caches}
-        if "attention" in state:
-            places = ops.arange(state["attention"].shape[1], dtype="int32")
+        carried = {
+            **carried,
+            "position": positions + 1,
+            "caches": caches.carried,
+        }
+        if "attention" in carried:
+            places = ops.arange(carried["attention"].shape[1], dtype="int32")
             now = (places[None] == positions[:, None])[:, :, None]
             looked = ops.cast(ops.mean(weights, axis=1), "float32")
-            state["attention"] = ops.where(now, looked, state["attention"])
-        return self.target_embedding(x, reverse=True), state
+            carried["attention"] = ops.where(now, looked, carried["attention"])
+        return self.target_embedding(x, reverse=True), State(carried, constant)
 
 
 def _make_embeddings(size, source_size, target_size, **options):

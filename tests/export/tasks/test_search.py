@@ -153,7 +153,7 @@ def test_a_forced_end_comes_last_within_the_limit(table, name, monkeypatch):
 def test_the_state_that_comes_back_is_the_models_own(table, name):
     find = functools.partial(search(name).find, keep_state=True)
     found = run(find, table)
-    history = found["state"]["history"]
+    history = found["state"].carried["history"]
     for row, tokens in enumerate(found["tokens"]):
         written = until_end(tokens)
         assert history[row, : len(written)].tolist() == [START, *written[:-1]]

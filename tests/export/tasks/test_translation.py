@@ -189,7 +189,7 @@ def test_attention_shows_where_each_token_looked(translator, expected):
     state = translator.model.encode(read(TEXTS[[2]]), 6, keep_attention=True)
     _, state = translator.model.step(tf.constant([TARGET.start_id]), state)
     np.testing.assert_allclose(
-        outputs["weights"][1, 0], state["attention"][0, 0], atol=1e-5
+        outputs["weights"][1, 0], state.carried["attention"][0, 0], atol=1e-5
     )
 
 

@@ -81,7 +81,7 @@ def test_steps_equal_the_forward_pass(kind, tokens, rng):
         np.testing.assert_allclose(
             logits, full[:, prompt:], rtol=1e-5, atol=1e-5
         )
-        np.testing.assert_array_equal(state["position"], [LENGTH] * 3)
+        np.testing.assert_array_equal(state.carried["position"], [LENGTH] * 3)
     assert {leaf.shape[0] for leaf in keras.tree.flatten(state)} == {3}
 
 

@@ -74,7 +74,7 @@ def test_steps_equal_the_forward_pass(kind, batch, rng):
         state = model.encode(inputs, TARGET)
         logits, state = step_through(model, state, batch["target"])
         np.testing.assert_allclose(logits, full, rtol=1e-5, atol=1e-5)
-        np.testing.assert_array_equal(state["position"], [TARGET] * 3)
+        np.testing.assert_array_equal(state.carried["position"], [TARGET] * 3)
     assert {leaf.shape[0] for leaf in keras.tree.flatten(state)} == {3}
 
 
@@ -97,18 +97,18 @@ def test_ragged_sources_are_generated_from(form, batch, rng):
 def test_steps_leave_the_memory_as_it_is(batch, rng):
     model = make(rng)
     state = model.encode(batch, TARGET)
-    memory = state["memory"]
+    constant = state.constant
     _, state = step_through(model, state, batch["target"])
-    assert state["memory"] is memory
+    assert state.constant is constant
 
 
 def test_kept_attention_says_where_each_token_looked(batch, rng):
     model = make(rng)
     plain = model.encode(batch, TARGET + 2)
     state = model.encode(batch, TARGET + 2, keep_attention=True)
-    assert "attention" not in plain
-    assert state["attention"].shape == (3, TARGET + 2, SOURCE)
-    assert not np.any(state["attention"])
+    assert "attention" not in plain.carried
+    assert state.carried["attention"].shape == (3, TARGET + 2, SOURCE)
+    assert not np.any(state.carried["attention"])
     logits, state = step_through(model, state, batch["target"])
     np.testing.assert_allclose(logits, model(batch), rtol=1e-5, atol=1e-5)
 
@@ -119,13 +119,13 @@ def test_kept_attention_says_where_each_token_looked(batch, rng):
     x = decoder.blocks[0](x, **given)
     _, _, weights = decoder.blocks[1](x, **given, return_attention_scores=True)
     np.testing.assert_allclose(
-        state["attention"][:, :TARGET],
+        state.carried["attention"][:, :TARGET],
         keras.ops.mean(weights, axis=1),
         rtol=1e-5,
         atol=1e-6,
     )
-    assert not np.any(state["attention"][:, TARGET:])
-    assert not np.any(state["attention"][1, :, 4:])
+    assert not np.any(state.carried["attention"][:, TARGET:])
+    assert not np.any(state.carried["attention"][1, :, 4:])
 
 
 @pytest.mark.parametrize("kind", ["window", "grouped_rotary"])
@@ -139,7 +139,7 @@ def test_any_batch_and_length_in_one_graph_that_servers_accept(
         token = source[:, 0]
         first, state = model.step(token, state, 0)
         second, state = model.step(token, state, 1)
-        return first, second, state["attention"]
+        return first, second, state.carried["attention"]
 
     spec = tf.TensorSpec((None, None), tf.int32)
     graph = tf.function(two_steps, autograph=False).get_concrete_function(spec)
@@ -178,7 +178,7 @@ def test_another_pad_id_or_none(batch, rng):
     np.testing.assert_array_equal(other(ten)._keras_mask, ten["target"] != 10)
     np.testing.assert_allclose(other(ten), zero(batch), rtol=1e-5, atol=1e-5)
     assert np.any(abs(none(batch) - zero(batch))[1] > 1e-3)
-    assert "mask" not in none.encode(batch, 2)["memory"]
+    assert "mask" not in none.encode(batch, 2).constant
 
 
 def test_later_tokens_change_nothing_earlier(batch, rng):
