@@ -77,7 +77,7 @@ NOT_NAMES = {"utils.py", "helpers.py", "common.py"}
 MAX_LINES = 300
 # Longer files that hold one idea, and which.
 LONG_FILES = {}
-MAX_FILES = 17
+MAX_FILES = 18
 
 MODULES = sorted(
     path.relative_to(PACKAGE)

@@ -8,6 +8,10 @@ from collections.abc import Iterable
 
 import tensorflow as tf
 
+# Both are what a `TextFileInitializer` takes for a key or a value.
+_LINE = tf.string, tf.lookup.TextFileIndex.WHOLE_LINE
+_NUMBER = tf.int64, tf.lookup.TextFileIndex.LINE_NUMBER
+
 
 class AssetFolder:
     """A temporary folder for tables' files, as long as their owner lives.
@@ -40,25 +44,13 @@ class AssetFolder:
 
 def line_numbers(path: str, *, default: int) -> tf.lookup.StaticHashTable:
     """Table from a line (string) to its number (int64)."""
-    lines = tf.lookup.TextFileInitializer(
-        path,
-        tf.string,
-        tf.lookup.TextFileIndex.WHOLE_LINE,
-        tf.int64,
-        tf.lookup.TextFileIndex.LINE_NUMBER,
-    )
+    lines = tf.lookup.TextFileInitializer(path, *_LINE, *_NUMBER)
     return tf.lookup.StaticHashTable(lines, default)
 
 
 def lines_by_number(path: str, *, default: str) -> tf.lookup.StaticHashTable:
     """Table from a line's number (int64) to the line (string)."""
-    lines = tf.lookup.TextFileInitializer(
-        path,
-        tf.int64,
-        tf.lookup.TextFileIndex.LINE_NUMBER,
-        tf.string,
-        tf.lookup.TextFileIndex.WHOLE_LINE,
-    )
+    lines = tf.lookup.TextFileInitializer(path, *_NUMBER, *_LINE)
     return tf.lookup.StaticHashTable(lines, default)
 
 

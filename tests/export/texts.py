@@ -18,7 +18,7 @@ BATCHES = [
     ["é", "a mats , é!", "the cat sat on the mat !"],
     ["a", "é", "cat", "cats", "zebra", "the " * 7, " a ", "cats cats"],
 ]
-# The same with a text_pair text, of 6 tokens together.
+# The same with a second text, of 6 tokens together.
 PAIRS = [
     ([], []),
     (["the cat"], ["on the mat"]),

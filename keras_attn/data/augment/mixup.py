@@ -1,5 +1,7 @@
 """Mixup and CutMix: two images of a batch in one, and both their labels."""
 
+import functools
+
 import tensorflow as tf
 
 from keras_attn.data.augment.augmentation import check_images
@@ -42,10 +44,7 @@ def mixup(
         Zhang et al. 2018, section 1. https://arxiv.org/abs/1710.09412
     """
     _check_alpha(alpha)
-
-    def mix(images, others, seed):
-        return _mixup(images, others, alpha, seed)
-
+    mix = functools.partial(_mixup, alpha=alpha)
     return _mixed(batches, num_classes, mix, seed)
 
 
@@ -78,10 +77,7 @@ def cutmix(
         Yun et al. 2019, equations 1 and 2. https://arxiv.org/abs/1905.04899
     """
     _check_alpha(alpha)
-
-    def mix(images, others, seed):
-        return _cutmix(images, others, alpha, seed)
-
+    mix = functools.partial(_cutmix, alpha=alpha)
     return _mixed(batches, num_classes, mix, seed)
 
 
@@ -113,8 +109,8 @@ def mixup_or_cutmix(
 
     def mix(images, others, seed):
         seeds = split(seed, 3)
-        mixed = _mixup(images, others, mixup_alpha, seeds[0])
-        cut = _cutmix(images, others, cutmix_alpha, seeds[1])
+        mixed = _mixup(images, others, seeds[0], mixup_alpha)
+        cut = _cutmix(images, others, seeds[1], cutmix_alpha)
         coin = tf.random.stateless_uniform(tf.shape(mixed[1]), seeds[2])
         images = tf.where(_per_image(coin) < 0.5, mixed[0], cut[0])
         return images, tf.where(coin < 0.5, mixed[1], cut[1])
@@ -140,13 +136,13 @@ def _mixed(batches, num_classes, mix, seed):
     return seeded.map(apply, tf.data.AUTOTUNE).prefetch(tf.data.AUTOTUNE)
 
 
-def _mixup(images, others, alpha, seed):
+def _mixup(images, others, seed, alpha):
     weight = beta(tf.shape(images)[0], alpha, seed)
     images = _blend(images, others, _per_image(weight))
     return tf.clip_by_value(images, 0, 1), weight
 
 
-def _cutmix(images, others, alpha, seed):
+def _cutmix(images, others, seed, alpha):
     rows, height, width, _ = tf.unstack(tf.shape(images))
     seeds = split(seed, 3)
     side = tf.sqrt(1 - beta(rows, alpha, seeds[0]))

@@ -1,16 +1,11 @@
 """A model that sorts the tokens of a text into classes, as a servable."""
 
-from collections.abc import Sequence
-
 import tensorflow as tf
 
-from keras_attn.export.graph.labels import Labels
-from keras_attn.export.tasks.text_task import TextTask
-from keras_attn.models.bert.model import BERT
-from keras_attn.text.tokenizer import Tokenizer
+from keras_attn.export.tasks.labelled_task import LabelledTask
 
 
-class TokenClassification(TextTask):
+class TokenClassification(LabelledTask):
     """Which class every token of a text belongs to.
 
     The verbs are `tag` and `embed` (text). `tag` answers, for each token of
@@ -24,24 +19,10 @@ class TokenClassification(TextTask):
         tokenizer: The tokenizer that it was trained with.
         max_length: The most tokens that are read; all positions if None.
         labels: Names of the classes; answers are numbers without them.
-        xla: Whether every signature has a compiled twin.
+        xla: Whether every signature has an XLA signature beside it.
     """
 
     HEADS = ("token_classification",)
-
-    def __init__(
-        self,
-        model: BERT,
-        *,
-        tokenizer: Tokenizer | None = None,
-        max_length: int | None = None,
-        labels: Sequence[str] | None = None,
-        xla: bool = False,
-    ):
-        super().__init__(
-            model, tokenizer=tokenizer, max_length=max_length, xla=xla
-        )
-        self.labels = Labels(labels, num_classes=model.output_shape[-1])
 
     def signatures(self):
         return self.verb("tag", self._tag) + self.embed()

@@ -3,11 +3,11 @@
 import keras
 import tensorflow as tf
 
-from keras_attn.training import tokens
+from keras_attn.training.metrics.token_mean import TokenMean
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
-class MaskedAccuracy(keras.metrics.Metric):
+class MaskedAccuracy(TokenMean):
     """The share of right tokens among real ones.
 
         accuracy = Σ weight · [argmax(logits) = label] / Σ weight
@@ -34,25 +34,8 @@ class MaskedAccuracy(keras.metrics.Metric):
     def __init__(
         self, pad_id: int | None = 0, *, name: str = "masked_accuracy"
     ):
-        super().__init__(name=name)
-        tokens.check_pad_id(pad_id)
-        self.pad_id = pad_id
-        # float32 cannot count single tokens past 16,777,216.
-        self.right = self.add_variable((), "zeros", dtype="float64")
-        self.count = self.add_variable((), "zeros", dtype="float64")
+        super().__init__(pad_id, name=name)
 
-    def update_state(self, y_true, y_pred, sample_weight=None):
-        labels, logits, weights = tokens.read_tokens(
-            y_true, y_pred, sample_weight, pad_id=self.pad_id
-        )
+    def values(self, labels, logits, weights):
         found = tf.argmax(logits, axis=-1, output_type=labels.dtype)
-        right = weights * tf.cast(found == labels, weights.dtype)
-        self.right.assign_add(tf.cast(tf.reduce_sum(right), "float64"))
-        self.count.assign_add(tf.cast(tf.reduce_sum(weights), "float64"))
-
-    def result(self):
-        share = tf.math.divide_no_nan(self.right.value, self.count.value)
-        return tf.cast(share, "float32")
-
-    def get_config(self):
-        return {"pad_id": self.pad_id, "name": self.name}
+        return tf.cast(found == labels, weights.dtype)

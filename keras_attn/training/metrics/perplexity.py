@@ -3,12 +3,12 @@
 import keras
 import tensorflow as tf
 
-from keras_attn.training import tokens
 from keras_attn.training.losses.token_losses import token_losses
+from keras_attn.training.metrics.token_mean import TokenMean
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
-class Perplexity(keras.metrics.Metric):
+class Perplexity(TokenMean):
     """The exponential of the mean cross-entropy over real labels.
 
         loss(label) = -log softmax(logits)[label]
@@ -37,20 +37,10 @@ class Perplexity(keras.metrics.Metric):
     """
 
     def __init__(self, pad_id: int | None = 0, *, name: str = "perplexity"):
-        super().__init__(name=name)
-        tokens.check_pad_id(pad_id)
-        self.pad_id = pad_id
-        # float32 cannot count single tokens past 16,777,216.
-        self.total = self.add_variable((), "zeros", dtype="float64")
-        self.count = self.add_variable((), "zeros", dtype="float64")
+        super().__init__(pad_id, name=name)
 
-    def update_state(self, y_true, y_pred, sample_weight=None):
-        labels, logits, weights = tokens.read_tokens(
-            y_true, y_pred, sample_weight, pad_id=self.pad_id
-        )
-        losses = weights * token_losses(labels, logits, weights)
-        self.total.assign_add(tf.cast(tf.reduce_sum(losses), "float64"))
-        self.count.assign_add(tf.cast(tf.reduce_sum(weights), "float64"))
+    def values(self, labels, logits, weights):
+        return token_losses(labels, logits, weights)
 
     def result(self):
         total, count = self.total.value, self.count.value
@@ -58,6 +48,3 @@ class Perplexity(keras.metrics.Metric):
         return tf.cast(
             tf.where(count > 0, perplexity, tf.zeros_like(count)), "float32"
         )
-
-    def get_config(self):
-        return {"pad_id": self.pad_id, "name": self.name}
