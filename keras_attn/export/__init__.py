@@ -7,20 +7,25 @@ serve           answers requests on this machine, for trying it out, as a
                 LoopbackServer
 LoadedModel     answers requests in this process
 
+register_task   says which task a class of models has
+
 Tasks, of which `export_model` takes the one that fits the model:
 Translation, TextGeneration, MaskFilling, TextClassification, TextEmbedding,
 TextRegression, TokenClassification, ImageClassification and
-FunctionalPrediction.
+FunctionalPrediction. One of your own is a Task with a Signature for each verb.
 """
 
 from keras_attn.export.bundle.inspection import inspect
 from keras_attn.export.exporting import export_model
+from keras_attn.export.graph.signature import Signature
 from keras_attn.export.loader.loaded_model import LoadedModel
 from keras_attn.export.server.loopback_server import LoopbackServer
 from keras_attn.export.server.loopback_server import serve
 from keras_attn.export.tasks.functional import FunctionalPrediction
 from keras_attn.export.tasks.image_classification import ImageClassification
 from keras_attn.export.tasks.mask_filling import MaskFilling
+from keras_attn.export.tasks.registry import register_task
+from keras_attn.export.tasks.task import Task
 from keras_attn.export.tasks.text_classification import TextClassification
 from keras_attn.export.tasks.text_embedding import TextEmbedding
 from keras_attn.export.tasks.text_generation import TextGeneration
@@ -35,6 +40,8 @@ __all__ = [
     "LoadedModel",
     "LoopbackServer",
     "MaskFilling",
+    "Signature",
+    "Task",
     "TextClassification",
     "TextEmbedding",
     "TextGeneration",
@@ -43,6 +50,7 @@ __all__ = [
     "Translation",
     "export_model",
     "inspect",
+    "register_task",
     "serve",
     "verify",
 ]

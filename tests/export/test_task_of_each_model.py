@@ -2,7 +2,7 @@ import keras
 import pytest
 
 from keras_attn.export.tasks import registry
-from keras_attn.models.bert import model
+from keras_attn.models.bert.heads import HEADS
 from tests.export import texts
 
 TASKS_BY_HEAD = {
@@ -16,7 +16,7 @@ TASKS_BY_HEAD = {
 }
 
 
-@pytest.mark.parametrize("head", model.HEADS)
+@pytest.mark.parametrize("head", HEADS)
 def test_a_bert_is_served_by_its_head(head):
     needs_classes = head in ("classification", "token_classification")
     model = texts.bert(head, num_classes=3 if needs_classes else None)

@@ -1,6 +1,7 @@
 """Which task a model is exported as."""
 
 import inspect
+from collections.abc import Callable
 
 import keras
 
@@ -14,21 +15,67 @@ from keras_attn.export.tasks.text_generation import TextGeneration
 from keras_attn.export.tasks.text_regression import TextRegression
 from keras_attn.export.tasks.token_classification import TokenClassification
 from keras_attn.export.tasks.translation import Translation
+from keras_attn.models.bert.model import BERT
+from keras_attn.models.gpt.model import GPT
+from keras_attn.models.transformer.model import Transformer
 
-# The first one whose `accepts(model)` is true is taken. What comes with
-# `export_model` is passed to its constructor by name. The last accepts every
-# functional model.
-TASKS = (
-    Translation,
-    TextGeneration,
-    MaskFilling,
-    TextClassification,
-    TextEmbedding,
-    TextRegression,
-    TokenClassification,
-    ImageClassification,
-    FunctionalPrediction,
-)
+_BY_HEAD = {
+    head: task
+    for task in (
+        MaskFilling,
+        TextClassification,
+        TextEmbedding,
+        TextRegression,
+        TokenClassification,
+    )
+    for head in task.HEADS
+}
+
+# A model's class, and its task or the function that chooses it.
+_BY_CLASS: dict[type, type[Task] | Callable] = {
+    Transformer: Translation,
+    GPT: TextGeneration,
+    BERT: lambda model: _BY_HEAD[model.config["head"]],
+}
+
+# For classes that nobody registered: what their methods and inputs tell.
+_GENERATIVE = (Translation, TextGeneration)
+_PREDICTIVE = (ImageClassification, FunctionalPrediction)
+
+
+def register_task(
+    model_class: type[keras.Model], task: type[Task] | Callable
+) -> None:
+    """Say which task `export_model` takes for a class of models.
+
+    It holds for subclasses too, unless they have one of their own, and
+    replaces what was registered before. Only a model that speaks none of the
+    known protocols needs it: one with `encode` and `step` is found by them,
+    and a functional one by its inputs.
+
+    Args:
+        model_class: A subclass of `keras.Model`.
+        task: A subclass of `Task`, which is made as `task(model, **settings)`
+            with the arguments of `export_model`; or a function that takes the
+            model and returns one.
+
+    Raises:
+        ValueError: If `model_class` is no class of models, or `task` neither.
+    """
+    if not inspect.isclass(model_class) or not issubclass(
+        model_class, keras.Model
+    ):
+        raise ValueError(
+            "`model_class` must be a subclass of `keras.Model`. Received: "
+            f"model_class={model_class!r}"
+        )
+    is_task = inspect.isclass(task) and issubclass(task, Task)
+    if not is_task and not inspect.isroutine(task):
+        raise ValueError(
+            "`task` must be a subclass of `Task`, or a function from a model "
+            f"to one. Received: task={task!r}"
+        )
+    _BY_CLASS[model_class] = task
 
 
 def for_model(model: keras.Model, **settings) -> Task:
@@ -43,7 +90,7 @@ def for_model(model: keras.Model, **settings) -> Task:
         The task.
 
     Raises:
-        ValueError: If the model has no weights yet, if no task accepts it, or
+        ValueError: If the model has no weights yet, if no task fits it, or
             if its task does not take a setting.
     """
     if not model.built:
@@ -51,14 +98,43 @@ def for_model(model: keras.Model, **settings) -> Task:
             f"The model {model.name!r} has no weights yet. Train it, or load "
             "its weights, and then export it."
         )
-    for kind in TASKS:
-        if kind.accepts(model):
-            return kind(model, **_taken(kind, settings))
+    task = _of_class(model) or _of_protocol(model)
+    return task(model, **_taken(task, settings))
+
+
+def _of_class(model):
+    """The task that is registered for the nearest class of a model, if any."""
+    for each in type(model).__mro__:
+        if each in _BY_CLASS:
+            task = _BY_CLASS[each]
+            return task if inspect.isclass(task) else task(model)
+    return None
+
+
+def _of_protocol(model):
+    """The task of a model that nobody registered, by what it can do."""
+    writes = callable(getattr(model, "step", None))
+    for task in _GENERATIVE if writes else _PREDICTIVE:
+        if task.accepts(model):
+            return task
+    name = f"{type(model).__name__} {model.name!r}"
+    register = (
+        "or register a task of your own: "
+        f"keras_attn.export.register_task({type(model).__name__}, ...)."
+    )
+    if writes:
+        # Served as a prediction it would want the answer as its input.
+        raise ValueError(
+            f"{name} has `step`, so it writes token by token, but no "
+            "generative task fits it. Translation needs `encode` and an input "
+            '"source"; TextGeneration needs `encode` and `prompt`. Add what is '
+            f"missing, {register} To serve one pass over given tokens, export "
+            "keras.Model(model.inputs, model.outputs)."
+        )
     raise ValueError(
-        f"There is no task for {type(model).__name__} {model.name!r}. There "
-        f"are: {', '.join(kind.__name__ for kind in TASKS)}. A generative "
-        "model needs the methods `encode` and `step`; every other one must "
-        "be functional, so that its inputs are known."
+        f"There is no task for {name}. A generative model needs the methods "
+        "`encode` and `step`; every other one must be functional, so that its "
+        f"inputs are known. Make it so, {register}"
     )
 
 
