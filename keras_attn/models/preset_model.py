@@ -8,16 +8,21 @@ import keras
 from keras_attn.base import quantization
 from keras_attn.base.seed_state import seed_state_of
 from keras_attn.base.tracking import hidden_children
-from keras_attn.blocks.fresh_config import unshared
+from keras_attn.models import constructor_call
 from keras_attn.models import prompts
 
 
 class PresetModel(keras.Model):
     """A functional `keras.Model` with the constructor's arguments as config.
 
+    The constructor of each subclass is recorded as it is called. `config`
+    holds the arguments of the model that stands directly on this class, with
+    its defaults: what the network is made of. `get_config` holds those of the
+    class itself: what makes it again. They differ where a class is derived
+    from a model and has a constructor of its own.
+
     Args:
         inputs, outputs: As for `keras.Model`.
-        config: The arguments with which the subclass was made.
         dtype: Dtype or policy of the layers; Keras' own at this moment if
             None.
     """
@@ -26,12 +31,17 @@ class PresetModel(keras.Model):
     # those of its model, or its own.
     presets: ClassVar[dict[str, dict]] = {}
 
-    def __init__(self, inputs, outputs, config: dict, *, dtype, **kwargs):
+    def __init_subclass__(cls, **kwargs):
+        super().__init_subclass__(**kwargs)
+        if "__init__" in vars(cls):
+            cls.__init__ = constructor_call.recorded(cls.__init__)
+
+    def __init__(self, inputs, outputs, *, dtype, **kwargs):
         super().__init__(inputs, outputs, **kwargs)
         # A functional model takes no dtype; `compile` asks for it, to scale
         # the loss in half precision.
         self.dtype_policy = keras.dtype_policies.get(dtype)
-        self.config = unshared(config)
+        self.config = constructor_call.innermost(self).own_config()
 
     def __call__(self, inputs, *args, **kwargs):
         # Before Keras looks at the inputs: it takes no ragged ones.
@@ -61,11 +71,16 @@ class PresetModel(keras.Model):
         return super().make_train_function(force)
 
     def get_config(self):
-        config = {
-            **self.config,
+        call = constructor_call.outermost(self)
+        further = {
             "name": self.name,
             "dtype": keras.dtype_policies.serialize(self.dtype_policy),
         }
+        taken = {k: v for k, v in further.items() if call.takes(k)}
+        if call is constructor_call.innermost(self):
+            config = {**self.config, **taken}
+        else:
+            config = {**call.config(type(self).__name__), **taken}
         modes = quantization.modes(self)
         return {**config, "quantized": modes} if modes else config
 

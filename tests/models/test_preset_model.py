@@ -154,6 +154,76 @@ def test_a_subclass_has_the_presets_of_its_model_or_its_own():
         Mine.from_preset("tiny")
 
 
+@keras.saving.register_keras_serializable(package="tests")
+class Wide(GPT):
+    """With arguments of its own, as a user would write it."""
+
+    def __init__(self, width, *, bias: RelativeBias, **kwargs):
+        super().__init__(
+            7,
+            units=2 * width,
+            position=None,
+            attention={"modifiers": [bias]},
+            **kwargs,
+        )
+
+
+def test_a_subclass_with_arguments_of_its_own_is_saved(rng, tmp_path):
+    sizes = {"num_layers": 1, "num_heads": 2, "dropout": 0.25}
+    model = Wide(3, bias=RelativeBias(num_buckets=4), **sizes, name="wide")
+    set_random(model, rng)
+    # What export reads is the network's, and whole.
+    assert model.config["units"] == 6
+    assert model.config["pad_id"] == 0
+    assert "width" not in model.config
+    config = model.get_config()
+    json.dumps(config)
+    assert config.keys() == {"width", "bias", "name", "dtype", *sizes}
+    model.save(tmp_path / "wide.keras")
+    loaded = keras.saving.load_model(tmp_path / "wide.keras")
+    assert type(loaded) is Wide
+    assert loaded.get_config() == config
+    assert loaded.config == model.config
+    tokens = rng.integers(1, 7, size=(2, 6))
+    np.testing.assert_array_equal(loaded(tokens), model(tokens))
+
+
+def test_a_subclass_that_takes_no_name_is_saved_without_one():
+    class Fixed(GPT):
+        def __init__(self, width):
+            super().__init__(7, **{**SIZES, "units": width}, name="fixed")
+
+    config = Fixed(4).get_config()
+    assert config == {"width": 4}
+    assert Fixed.from_config(config).config == Fixed(4).config
+
+
+def test_a_subclass_whose_arguments_cannot_be_saved_says_so():
+    class Listed(GPT):
+        def __init__(self, *sizes):
+            super().__init__(*sizes, **SIZES)
+
+    model = Listed(7)
+    assert model.config["vocabulary_size"] == 7
+    with pytest.raises(ValueError, match="Listed was made with arguments"):
+        model.get_config()
+
+
+def test_a_config_saved_before_gives_the_same_model():
+    old = {
+        "vocabulary_size": 7,
+        **{"num_layers": 2, "num_heads": 2, "units": 4, "hidden_dim": 5},
+        **{"max_length": 9, "position": "learned", "dropout": 0.1},
+        **{"tie_embeddings": True, "pad_id": 0, "norm": "pre"},
+        **{"normalization": "layer", "epsilon": 1e-05, "use_bias": True},
+        **{"activation": "gelu_tanh", "attention": None},
+        **{"name": "some", "dtype": "float32"},
+    }
+    config = GPT.from_config(old).get_config()
+    del config["dtype"], old["dtype"]
+    assert config == old
+
+
 def test_a_wrong_preset_gets_the_right_ones():
     with pytest.raises(ValueError, match=r"GPT .*'gpt2-xl'.*'gpt3'"):
         GPT.from_preset("gpt3")

@@ -5,21 +5,12 @@ import keras
 from keras_attn.blocks.encoder import EncoderBlock
 from keras_attn.embeddings.token import TokenEmbedding
 from keras_attn.models.bert import from_bert
+from keras_attn.models.bert import heads
 from keras_attn.models.bert.logits_bias import LogitsBias
 from keras_attn.models.bert.masked_token_head import MaskedTokenHead
 from keras_attn.models.bert.presets import PRESETS
 from keras_attn.models.preset_model import PresetModel
 from keras_attn.models.stack import Stack
-
-HEADS = (
-    None,
-    "masked_lm",
-    "next_sentence",
-    "pretraining",
-    "classification",
-    "regression",
-    "token_classification",
-)
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
@@ -88,7 +79,7 @@ class BERT(PresetModel):
         dtype=None,
         **kwargs,
     ):
-        _check_head(head, num_classes)
+        kind = heads.get(head, num_classes)
         block = dict(
             norm=norm,
             normalization=normalization,
@@ -96,20 +87,6 @@ class BERT(PresetModel):
             activation=activation,
             use_bias=use_bias,
             attention=attention,
-        )
-        config = dict(
-            vocabulary_size=vocabulary_size,
-            num_layers=num_layers,
-            num_heads=num_heads,
-            units=units,
-            hidden_dim=hidden_dim,
-            max_length=max_length,
-            num_segments=num_segments,
-            dropout=dropout,
-            pad_id=pad_id,
-            head=head,
-            num_classes=num_classes,
-            **block,
         )
         normal = keras.initializers.RandomNormal(stddev=0.02)
         embedding = TokenEmbedding(
@@ -168,35 +145,31 @@ class BERT(PresetModel):
             embedding(inputs["tokens"]),
             added=segment_embedding(inputs["segments"]),
         )
-        drop = keras.layers.Dropout(dropout, name="dropout", dtype=dtype)
-        pooler, outputs = None, {}
-        if head not in ("masked_lm", "token_classification"):
+        pooler = pooled = None
+        if kind.pools:
             pooler = dense(units, "pooler", "tanh")
             pooled = pooler(sequence[:, 0])
-        if head is None:
-            outputs = {"sequence": sequence, "pooled": pooled}
-        if head in ("masked_lm", "pretraining"):
+
+        def score_masked(vectors):
             x = MaskedTokenHead(
                 activation=activation,
                 epsilon=epsilon,
                 kernel_initializer=normal.clone(),
                 name="masked_lm",
                 dtype=dtype,
-            )(sequence)
-            outputs["masked_lm"] = LogitsBias(
-                name="masked_lm_bias", dtype=dtype
-            )(embedding(x, reverse=True))
-        if head in ("next_sentence", "pretraining"):
-            outputs["next_sentence"] = dense(2, "next_sentence")(pooled)
-        if head == "classification":
-            outputs[head] = dense(num_classes, head)(drop(pooled))
-        if head == "regression":
-            outputs[head] = dense(1, head)(drop(pooled))
-        if head == "token_classification":
-            outputs[head] = dense(num_classes, head)(drop(sequence))
-        if len(outputs) == 1:
-            (outputs,) = outputs.values()
-        super().__init__(inputs, outputs, config, dtype=dtype, **kwargs)
+            )(vectors)
+            bias = LogitsBias(name="masked_lm_bias", dtype=dtype)
+            return bias(embedding(x, reverse=True))
+
+        outputs = kind.build(
+            sequence=sequence,
+            pooled=pooled,
+            dense=dense,
+            drop=keras.layers.Dropout(dropout, name="dropout", dtype=dtype),
+            score_masked=score_masked,
+            num_classes=num_classes,
+        )
+        super().__init__(inputs, outputs, dtype=dtype, **kwargs)
         self.embedding = embedding
         self.segment_embedding = segment_embedding
         self.encoder = encoder
@@ -263,19 +236,3 @@ class BERT(PresetModel):
             if old is not None and new is not None:
                 new.set_weights(old.get_weights())
         return model
-
-
-def _check_head(head, num_classes):
-    if head not in HEADS:
-        raise ValueError(f"`head` must be one of {HEADS}. Received: {head!r}")
-    needed = head in ("classification", "token_classification")
-    if needed and (num_classes is None or num_classes < 1):
-        raise ValueError(
-            f"The head {head!r} needs `num_classes`. Received: "
-            f"num_classes={num_classes}"
-        )
-    if not needed and num_classes is not None:
-        raise ValueError(
-            f"The head {head!r} takes no `num_classes`. Received: "
-            f"num_classes={num_classes}"
-        )

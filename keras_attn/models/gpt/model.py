@@ -81,19 +81,6 @@ class GPT(PresetModel):
             use_bias=use_bias,
             attention=attention,
         )
-        config = dict(
-            vocabulary_size=vocabulary_size,
-            num_layers=num_layers,
-            num_heads=num_heads,
-            units=units,
-            hidden_dim=hidden_dim,
-            max_length=max_length,
-            position=position,
-            dropout=dropout,
-            tie_embeddings=tie_embeddings,
-            pad_id=pad_id,
-            **block,
-        )
         normal = keras.initializers.RandomNormal(stddev=0.02)
         embedding = TokenEmbedding(
             vocabulary_size,
@@ -136,7 +123,7 @@ class GPT(PresetModel):
         x = stack(embedding(tokens))
         _shrink_residual_maps(stack.blocks)
         logits = project(x) if project else embedding(x, reverse=True)
-        super().__init__(tokens, logits, config, dtype=dtype, **kwargs)
+        super().__init__(tokens, logits, dtype=dtype, **kwargs)
         self.embedding = embedding
         self.stack = stack
         self.project = project

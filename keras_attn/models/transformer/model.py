@@ -94,23 +94,6 @@ class Transformer(PresetModel):
             dropout=dropout,
             attention=attention,
         )
-        config = dict(
-            vocabulary_size=vocabulary_size,
-            source_vocabulary_size=source_vocabulary_size,
-            target_vocabulary_size=target_vocabulary_size,
-            num_layers=num_layers,
-            units=units,
-            hidden_dim=hidden_dim,
-            num_decoder_layers=num_decoder_layers,
-            position=position,
-            max_length=max_length,
-            final_norm=final_norm,
-            scale_embedding=scale_embedding,
-            embedding_norm=embedding_norm,
-            pad_id=pad_id,
-            forced_end_id=forced_end_id,
-            **block,
-        )
         source_embedding, target_embedding = _make_embeddings(
             vocabulary_size,
             source_vocabulary_size,
@@ -152,7 +135,7 @@ class Transformer(PresetModel):
         x = decoder(target_embedding(target), memory)
         logits = target_embedding(x, reverse=True)
         inputs = {"source": source, "target": target}
-        super().__init__(inputs, logits, config, dtype=dtype, **kwargs)
+        super().__init__(inputs, logits, dtype=dtype, **kwargs)
         self.source_embedding = source_embedding
         self.target_embedding = target_embedding
         self.encoder = encoder
