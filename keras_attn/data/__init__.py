@@ -11,7 +11,7 @@ Any source          arrays, from_tfds, load
 Tasks               translation, language_model, masked_language_model,
                     text_classification, image_classification, captioning,
                     sequence_regression
-Batches             batches, bucket_specs, count_too_long
+Batches             batches, auto_lengths, bucket_specs, count_too_long
 Changes to batches  mask_tokens, augment, three_augment, rand_augment, mixup,
                     cutmix, mixup_or_cutmix
 """
@@ -27,6 +27,7 @@ from keras_attn.data.builtin.emoji_names import emoji_phrases
 from keras_attn.data.builtin.phrase_pairs import phrases
 from keras_attn.data.builtin.scenes import digit_scenes
 from keras_attn.data.by_name import load
+from keras_attn.data.pipeline.auto_lengths import auto_lengths
 from keras_attn.data.pipeline.batching import batches
 from keras_attn.data.pipeline.batching import bucket_specs
 from keras_attn.data.pipeline.lengths import count_too_long
@@ -55,6 +56,7 @@ from keras_attn.image.decode import decode_image
 __all__ = [
     "arrays",
     "augment",
+    "auto_lengths",
     "batches",
     "bucket_specs",
     "captioning",

@@ -5,9 +5,11 @@ from collections.abc import Sequence
 
 import tensorflow as tf
 
+from keras_attn.base.wait_notice import WaitNotice
 from keras_attn.data.pipeline import lengths as sizes
 from keras_attn.data.pipeline import padding
 from keras_attn.data.pipeline import remainders
+from keras_attn.data.pipeline.auto_lengths import choose_and_report
 from keras_attn.data.pipeline.caching import keep
 
 # Tokenizing and counting so many pairs takes two cores about ten seconds; who
@@ -19,7 +21,7 @@ def batches(
     examples: tf.data.Dataset,
     batch_size: int | Sequence[int],
     *,
-    lengths: int | Sequence[int] | None = None,
+    lengths: int | Sequence[int] | str | None = None,
     too_long: str = "error",
     pad_id: int = 0,
     shuffle: int | None = None,
@@ -38,8 +40,9 @@ def batches(
             unknown is a sequence; an example is as long as its longest.
         batch_size: Rows of a batch, or one number for each of `lengths`.
         lengths: What sequences are padded to: one length, or increasing ones,
-            of which an example takes the first that it fits. None if the
-            examples have fixed shapes.
+            of which an example takes the first that it fits. "auto" chooses
+            at most four, as `auto_lengths` does, and says which. None if
+            the examples have fixed shapes.
         too_long: What becomes of an example that fits none: "error", "drop",
             or "truncate", which keeps its first tokens, so an END at its end
             goes. The last two say how many on standard error after each pass.
@@ -71,9 +74,13 @@ def batches(
             f"`too_long` must be one of {sizes.CHOICES}. Received: "
             f"too_long={too_long!r}"
         )
-    if lengths is not None:
-        lengths = sizes.check_lengths(lengths)
-    rows = _check_rows(batch_size, lengths)
+    is_auto = isinstance(lengths, str) and lengths == "auto"
+    if is_auto:
+        _check_auto(batch_size, shard)
+    else:
+        if lengths is not None:
+            lengths = sizes.check_lengths(lengths)
+        rows = _check_rows(batch_size, lengths)
     _check_shapes(examples.element_spec, lengths)
     options = tf.data.Options()
     options.deterministic = True
@@ -86,7 +93,13 @@ def batches(
             # Workers that share a disk keep their own examples.
             cache = f"{cache}-{shard[0]}-of-{shard[1]}"
     examples = keep(examples, cache)
-    counts = _count(examples, lengths, too_long, is_cached=bool(cache))
+    if is_auto:
+        lengths, counts = choose_and_report(
+            examples, batch_size if drop_remainder else 1
+        )
+        rows = _check_rows(batch_size, lengths)
+    else:
+        counts = _count(examples, lengths, too_long, is_cached=bool(cache))
     if lengths is not None:
         examples = sizes.fit(examples, lengths[-1], too_long)
     if counts is not None:
@@ -206,7 +219,8 @@ def _count(examples, lengths, too_long, *, is_cached):
     is_quick = 0 <= total <= COUNTED_AT_ONCE and not has_images
     if not is_cached and not is_quick:
         return None
-    *counts, rest = sizes.count_by_length(examples, lengths)
+    with WaitNotice("keras_attn.data", "reading examples once to count them"):
+        *counts, rest = sizes.count_by_length(examples, lengths)
     if too_long == "truncate":
         counts[-1] += rest
     return counts
@@ -229,6 +243,22 @@ def _check_rows(batch_size, lengths):
             f"Received: batch_size={batch_size}, lengths={lengths}"
         )
     return tuple(_positive(size, "batch_size") for size in batch_size)
+
+
+def _check_auto(batch_size, shard):
+    if not isinstance(batch_size, int):
+        raise ValueError(
+            'With lengths="auto" it is not known how many lengths there will '
+            "be, so `batch_size` is one number. Received: "
+            f"batch_size={batch_size!r}"
+        )
+    _positive(batch_size, "batch_size")
+    if shard is not None:
+        raise ValueError(
+            "Each worker would choose lengths of its own. Choose them from "
+            "all examples, lengths=auto_lengths(examples), and give them to "
+            "every worker."
+        )
 
 
 def _check_shapes(spec, lengths):

@@ -6,6 +6,8 @@ import uuid
 
 import tensorflow as tf
 
+from keras_attn.base.wait_notice import WaitNotice
+
 
 def keep(
     examples: tf.data.Dataset, cache: bool | str | pathlib.Path | None
@@ -34,7 +36,8 @@ def keep(
         return examples.cache()
     path = str(cache)
     if not tf.io.gfile.exists(f"{path}.index"):
-        _write(examples, path)
+        with WaitNotice("keras_attn.data", f"writing examples to {path}"):
+            _write(examples, path)
     return examples.cache(path)
 
 

@@ -64,6 +64,43 @@ def test_with_several_lengths_each_example_takes_the_first_that_it_fits():
     assert sorted(flat_labels(dataset)) == list(range(20))
 
 
+LONG_AND_SHORT = (*range(1, 9), *range(33, 39))
+
+
+@pytest.mark.parametrize("cache", [None, True])
+def test_lengths_may_be_chosen_from_the_examples(cache, capsys):
+    dataset = batches(
+        unknown(numbered(*LONG_AND_SHORT)), 2, lengths="auto", cache=cache
+    )
+    assert "lengths=(8, 40) for 14 examples" in capsys.readouterr().err
+    assert dataset.element_spec[0].shape.as_list() == [2, None]
+    shapes = collections.Counter(tuple(tokens.shape) for tokens, _ in dataset)
+    assert shapes == {(2, 8): 4, (2, 40): 3}
+    # They were counted, so the number of batches is known.
+    assert dataset.cardinality() == 7
+    static = [tokens.shape for tokens, _ in bucket_specs(dataset, (8, 40))]
+    assert static == [(2, 8), (2, 40)]
+
+
+def test_a_single_chosen_length_gives_static_shapes(capsys):
+    dataset = batches(numbered(3, 5, 4, 2), 2, lengths="auto")
+    assert dataset.element_spec[0] == tf.TensorSpec((2, 8), tf.int32)
+    # Six that are long fill no batch of eight: they share one with the others.
+    dataset = batches(numbered(*LONG_AND_SHORT), 8, lengths="auto")
+    assert dataset.element_spec[0] == tf.TensorSpec((8, 40), tf.int32)
+    with pytest.raises(ValueError, match="too few examples: 4"):
+        batches(numbered(3, 5, 4, 2), 5, lengths="auto")
+
+
+def test_lengths_of_remainders_may_be_chosen_too(capsys):
+    dataset = batches(
+        numbered(*LONG_AND_SHORT), 8, lengths="auto", drop_remainder=False
+    )
+    shapes = sorted(tuple(tokens.shape) for tokens, _ in dataset)
+    assert shapes == [(6, 40), (8, 8)]
+    assert dataset.cardinality() == 2
+
+
 def test_the_longest_sequence_of_an_example_is_its_length():
     examples = tf.data.Dataset.from_tensors(4).map(
         lambda n: ({"a": tf.ones(n - 3), "b": tf.ones([n, 2])}, tf.ones(n - 1))
@@ -344,6 +381,10 @@ def test_too_long_examples_are_reported_after_every_pass(capfd):
         ({"lengths": [3, 2]}, "increasing"),
         ({"lengths": []}, "`lengths` must be"),
         ({"lengths": 2.0}, "`lengths` must be"),
+        ({"lengths": "automatic"}, "`lengths` must be"),
+        ({"lengths": "auto", "batch_size": (2, 3)}, "is one number"),
+        ({"lengths": "auto", "batch_size": 0}, "positive integer"),
+        ({"lengths": "auto", "shard": (0, 2)}, "lengths=auto_lengths"),
         ({"too_long": "cut"}, "'error', 'drop', 'truncate'.*'cut'"),
         ({"shuffle": 0}, "`shuffle` must be a positive integer"),
         ({"shuffle": True}, "`shuffle` must be a positive integer"),
