@@ -2,42 +2,38 @@
 
 import tensorflow as tf
 
-from keras_attn.text.tokenizer import Tokenizer
 
-
-def special_id(tokenizer: Tokenizer, part: str) -> int:
+def special_id(tokenizer, part: str) -> int:
     """The id of a special token, such as "end", that must be there."""
     number = getattr(tokenizer, f"{part}_id")
     if number is None:
         raise ValueError(
             f"The vocabulary of `tokenizer` has no {part.upper()} token, which "
-            "this task needs. Choose one of its tokens: "
+            "is needed here. Choose one of its tokens: "
             f'special_tokens={{"{part}": ...}}.'
         )
     return number
 
 
-def check_special(tokenizer: Tokenizer, *parts: str) -> None:
+def check_special(tokenizer, *parts: str) -> None:
     """Raise ValueError unless a tokenizer has these special tokens."""
     for part in parts:
         special_id(tokenizer, part)
 
 
-def with_start(tokenizer: Tokenizer, ids):
+def with_start(tokenizer, ids):
     """START, ids: what a decoder reads."""
     start = _column(special_id(tokenizer, "start"), ids)
     return tf.concat([start, ids], axis=-1)
 
 
-def with_end(tokenizer: Tokenizer, ids):
+def with_end(tokenizer, ids):
     """ids, END: what a decoder predicts, and a document in a stream."""
     end = _column(special_id(tokenizer, "end"), ids)
     return tf.concat([ids, end], axis=-1)
 
 
-def source_row(
-    tokenizer: Tokenizer, ids, *, start: bool = False, reverse: bool = False
-):
+def source_row(tokenizer, ids, *, start: bool = False, reverse: bool = False):
     """What an encoder of translation reads.
 
         source = [START,] ids, END
@@ -57,7 +53,7 @@ def source_row(
     return with_start(tokenizer, row) if start else row
 
 
-def join_pair(tokenizer: Tokenizer, first, second=None) -> dict:
+def join_pair(tokenizer, first, second=None) -> dict:
     """Put one text, or two, between START and END, as BERT reads them.
 
         tokens = START, first, END                 segments = 0 ... 0

@@ -6,6 +6,7 @@ import tensorflow as tf
 
 from keras_attn.text import files
 from keras_attn.text import huggingface
+from keras_attn.text import layouts
 from keras_attn.text.special_tokens import SpecialTokens
 from keras_attn.text.vocabulary import Vocabulary
 
@@ -146,15 +147,12 @@ class Tokenizer(tf.Module):
                 "A text has more tokens than `max_length` has room for. "
                 "Raise `max_length`, or pass truncate=True to lose its end.",
             )
-        rows = ids.nrows()
-        parts = [ids]
         if start:
-            parts.insert(0, self._column(rows, "start"))
+            ids = layouts.with_start(self, ids)
         if end:
-            parts.append(self._column(rows, "end"))
-        return tf.concat(parts, axis=1).to_tensor(
-            self._require("pad"), shape=(None, max_length)
-        )
+            ids = layouts.with_end(self, ids)
+        pad_id = layouts.special_id(self, "pad")
+        return ids.to_tensor(pad_id, shape=(None, max_length))
 
     @property
     def vocabulary(self) -> list[str]:
@@ -178,27 +176,27 @@ class Tokenizer(tf.Module):
     @property
     def pad_id(self) -> int | None:
         """Fills rows; None if the vocabulary has no such token."""
-        return self._special_id("pad")
+        return self._vocabulary.ids.get(self._special.pad)
 
     @property
     def start_id(self) -> int | None:
         """Opens a text; None if the vocabulary has no such token."""
-        return self._special_id("start")
+        return self._vocabulary.ids.get(self._special.start)
 
     @property
     def end_id(self) -> int | None:
         """Ends a text; None if the vocabulary has no such token."""
-        return self._special_id("end")
+        return self._vocabulary.ids.get(self._special.end)
 
     @property
     def unknown_id(self) -> int | None:
         """What is not in the vocabulary; None if there is no such token."""
-        return self._special_id("unknown")
+        return self._vocabulary.ids.get(self._special.unknown)
 
     @property
     def mask_id(self) -> int | None:
         """Hides a token; None if the vocabulary has no such token."""
-        return self._special_id("mask")
+        return self._vocabulary.ids.get(self._special.mask)
 
     def get_config(self) -> dict:
         """The keyword arguments of the constructor, as plain values."""
@@ -236,27 +234,10 @@ class Tokenizer(tf.Module):
         """Read the positional arguments of the constructor from files."""
         return (files.read_lines(folder / "vocabulary.txt"),)
 
-    def _special_id(self, part):
-        token = getattr(self._special, part)
-        return None if token is None else self.id_of(token)
-
-    def _require(self, part):
-        number = self._special_id(part)
-        if number is None:
-            raise ValueError(
-                f"This vocabulary has no {part} token. Choose one of its "
-                f'tokens: special_tokens={{"{part}": ...}}.'
-            )
-        return number
-
-    def _column(self, rows, part):
-        return tf.fill([rows, 1], self._require(part))
-
     def _is_special(self, ids):
-        parts = ("pad", "start", "end", "mask")
-        numbers = {self._special_id(part) for part in parts} - {None}
+        numbers = {self.pad_id, self.start_id, self.end_id, self.mask_id}
         special = tf.zeros_like(ids, tf.bool)
-        for number in sorted(numbers):
+        for number in sorted(numbers - {None}):
             special |= ids == number
         return special
 

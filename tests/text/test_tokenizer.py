@@ -76,7 +76,7 @@ def test_padding_needs_a_token():
     assert tokenizer.pad_id is None
     with pytest.raises(ValueError, match=r'special_tokens=\{"pad": ...\}'):
         tokenizer.to_dense(["a"], 4, start=False)
-    with pytest.raises(ValueError, match="no start token"):
+    with pytest.raises(ValueError, match="no START token"):
         tokenizer.to_dense(["a"], 4)
 
 
