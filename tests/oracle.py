@@ -27,6 +27,7 @@ def attention(
     scale=None,
     query_positions=None,
     key_positions=None,
+    segments=None,
 ):
     """Attend one head at a time.
 
@@ -37,6 +38,7 @@ def attention(
         modifiers: A sequence of (name, settings), with the weights of a
             modifier among its settings.
         query_positions, key_positions: (batch or 1, length) integers.
+        segments: (batch, query) and (batch, key) integers, 0 for padding.
 
     Returns:
         (batch, query, heads, depth) output, (batch, heads, query, key) weights.
@@ -57,6 +59,9 @@ def attention(
         visible &= distance >= 0
     if window is not None:
         visible &= np.abs(distance) < window
+    if segments is not None:
+        of_query, of_key = segments[0][:, :, None], segments[1][:, None, :]
+        visible = visible & (of_query == of_key) & (of_query > 0)
 
     for name, settings in modifiers:
         if name == "rotary":

@@ -38,6 +38,7 @@ def attention(
     seed=None,
     return_weights: bool = False,
     implementation: str = "auto",
+    segments=None,
     padding_is_finite: bool = False,
 ):
     """Let every query attend to the keys: a weighted mean of the values.
@@ -72,6 +73,9 @@ def attention(
         seed: An integer, (2,) integers or a `keras.random.SeedGenerator`.
         return_weights: Whether to return the weights that made the output.
         implementation: "auto", "dense" or "tiled".
+        segments: (batch, length) integers of queries and keys, or a tuple of
+            two: a query sees keys of its own segment only. Segment 0 is
+            padding, of queries as well. For documents packed into a row.
         padding_is_finite: Whether padding is known to hold no NaN, as in
             layers that have put zeros there: saves a pass over each input.
 
@@ -90,17 +94,24 @@ def attention(
     query, key, value = (ops.cast(x, dtype) for x in (query, key, value))
     mask = checks.grid(masks.as_boolean(mask), "mask", query, key)
     bias = checks.grid(bias, "bias", query, key)
+    segments = checks.segments(segments, query, key)
     query_positions, key_positions = _positions(
         query, key, query_positions, key_positions
     )
 
+    real = None  # (batch, key)
+    if mask is not None and mask.shape[1] == mask.shape[2] == 1:
+        real = mask[:, 0, 0]
+    if segments is not None:
+        real_queries, real_keys = (each != 0 for each in segments)
+        query_mask = masks.as_boolean(query_mask, "query_mask")
+        query_mask = masks.combine(query_mask, real_queries)
+        real = masks.combine(real, real_keys)
     if not padding_is_finite:
         # A weight of 0 would not keep out what is not a number.
         query = masks.zero_padding(query, query_mask)
-        if mask is not None and mask.shape[1] == mask.shape[2] == 1:
-            real = mask[:, 0, 0]  # (batch, key)
-            key = masks.zero_padding(key, real, "mask")
-            value = masks.zero_padding(value, real, "mask")
+        key = masks.zero_padding(key, real, "mask")
+        value = masks.zero_padding(value, real, "mask")
 
     for modifier in modifiers:
         modifier.prepare(tuple(query.shape), tuple(key.shape))
@@ -126,6 +137,7 @@ def attention(
         bias=bias,
         mask=mask,
         query_mask=query_mask,
+        segments=segments,
         parameters=tuple(modifier.parameters() for modifier in modifiers),
         dropout=dropout,
         seed=_seed_pair(seed) if dropout else None,

@@ -146,6 +146,28 @@ def positions(x, name, heads):
     return tf.cast(x, tf.int32)
 
 
+def segments(given, query, key):
+    """Return the segments of queries and of keys, or None for none.
+
+    Args:
+        given: (batch or 1, length) integers for both, a tuple of two, or None.
+        query, key: (batch, length, heads, depth).
+    """
+    if given is None:
+        return None
+    pair = given if isinstance(given, tuple) else (given, given)
+    if len(pair) != 2:
+        raise ValueError(
+            "`segments` must be (batch, length) integers, or a tuple of two: "
+            "those of the queries and those of the keys. Received a tuple of "
+            f"{len(pair)}."
+        )
+    return tuple(
+        positions(x, "segments", heads)
+        for x, heads in zip(pair, (query, key), strict=True)
+    )
+
+
 def agree(one, other) -> bool:
     """Whether two lengths can be equal; an unknown one can be anything."""
     return one is None or other is None or one == other

@@ -19,6 +19,7 @@ def dense_attention(
     bias=None,
     mask=None,
     query_mask=None,
+    segments=None,
     parameters=(),
     dropout: float = 0.0,
     seed=None,
@@ -33,6 +34,8 @@ def dense_attention(
         key, value: (batch, key, kv_heads, depth).
         query_positions, key_positions: (batch or 1, length) integers.
         query_mask: (batch, query) booleans, or None.
+        segments: (batch or 1, length) integers of queries and of keys, or
+            None.
         dropout: Fraction of the weights dropped.
         seed: (2,) integers, if there is dropout.
 
@@ -43,6 +46,8 @@ def dense_attention(
     query, key, value = (
         tf.transpose(x, [0, 2, 1, 3]) for x in (query, key, value)
     )
+    if segments is not None:
+        mask = masks.combine(mask, masks.by_segment(*segments)[:, None])
     output, weights = attend_parts(
         rules,
         query,

@@ -161,21 +161,21 @@ def by_position(
     return ops.abs(distance) < window
 
 
-def from_segments(segments):
-    """Let each position see its own segment only.
+def by_segment(query_segments, key_segments):
+    """Mask of packed documents: a query sees keys of its own segment only.
 
-        visible(q, k) = segments(q) = segments(k) and segments(k) != 0
+        visible(q, k) = segment(q) = segment(k) and segment(k) != 0
 
-    For windows that several documents are packed into. Padding, segment 0,
-    sees nothing and is not seen.
+    Padding, segment 0, sees nothing and is not seen.
 
     Args:
-        segments: (batch, length) integers.
+        query_segments: (batch or 1, query) integers.
+        key_segments: (batch or 1, key) integers.
 
     Returns:
-        (batch, 1, length, length) booleans, for all heads alike.
+        (batch or 1, query, key) booleans.
     """
-    query, key = segments[:, None, :, None], segments[:, None, None, :]
+    query, key = query_segments[:, :, None], key_segments[:, None, :]
     return ops.logical_and(ops.equal(query, key), ops.not_equal(key, 0))
 
 

@@ -105,6 +105,7 @@ def tile_scores(
     bias=None,
     mask=None,
     real=None,
+    segments=None,
     parameters=(),
 ):
     """Score a tile of queries against a tile of keys.
@@ -121,6 +122,7 @@ def tile_scores(
         mask: Booleans, broadcastable likewise, or None.
         real: (1, 1, 1, key) booleans, False for keys that only fill up a tile,
             or None.
+        segments: (batch or 1, query) and (batch or 1, key) integers, or None.
         parameters: One tuple of weights for each modifier.
 
     Returns:
@@ -147,5 +149,7 @@ def tile_scores(
         causal=rules.causal,
         window=rules.window,
     )  # (batch or 1, query, key)
+    if segments is not None:
+        visible = masks.combine(visible, masks.by_segment(*segments))
     visible = None if visible is None else visible[:, None]
     return scores, masks.combine(real, visible, mask)

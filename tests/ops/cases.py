@@ -54,6 +54,12 @@ MASK[1, :, 3] = False  # one query may see nothing
 
 BIAS = np.random.default_rng(2).normal(size=(1, HEADS, QUERY, KEY))
 
+# Neither in order nor of neighbours only; 0 is padding.
+SEGMENTS = (
+    np.array([[1, 1, 2, 0, 3], [3, 0, 2, 2, 7]]),
+    np.array([[1, 1, 0, 2, 2, 1, 3], [0, 2, 2, 5, 3, 0, 3]]),
+)
+
 COTANGENT = np.random.default_rng(3).normal(
     size=(BATCH, QUERY, HEADS, VALUE_DEPTH)
 )
@@ -65,7 +71,14 @@ FEATURES = {
     "window": {"window": 3},
     "causal_window": {"causal": True, "window": 2},
     "scale": {"scale": 0.3},
+    "segments": {"segments": SEGMENTS},
     "bias": {"bias": BIAS},
+    "segments-causal_window": {
+        "segments": SEGMENTS,
+        "causal": True,
+        "window": 4,
+        "modifiers": list(MODIFIERS),
+    },
     "everything": {
         "mask": MASK,
         "bias": BIAS,

@@ -87,6 +87,7 @@ def test_one_tile_matches_the_equation_too(feature):
         pytest.param("tiled", "everything", "gqa", marks=pytest.mark.slow),
         ("tiled", "causal_window", "mha"),
         ("tiled", "mask", "mqa"),
+        ("tiled", "segments-causal_window", "gqa"),
         ("tiled", "relative_bias-soft_cap", "gqa"),
         ("tiled", "rotary-sinks", "mqa"),
     ],
@@ -213,6 +214,9 @@ NOTHING = {
     "causal": {"causal": True, "query_positions": np.full((1, QUERY), -1)},
     "window": {"window": 2, "query_positions": np.full((1, QUERY), 30)},
     "bias": {"bias": np.full((1, 1, QUERY, KEY), -np.inf, "float32")},
+    "segments": {
+        "segments": (np.full((1, QUERY), 8), np.ones((1, KEY), "int"))
+    },
 }
 
 
@@ -304,6 +308,78 @@ def test_weights_of_padded_queries_are_zeros():
     sums = tf.reduce_sum(weights, axis=-1)  # (batch, heads, query)
     expected = np.broadcast_to(real[:, None], sums.shape)
     np.testing.assert_allclose(sums, expected, atol=1e-6)
+
+
+def test_packed_documents_are_read_as_if_alone(attend, rng):
+    query, key, value = rng.normal(size=(3, 1, 7, 2, 3)).astype("float32")
+    packed = attend(
+        query, key, value, segments=[[1, 1, 1, 2, 2, 0, 0]], causal=True
+    )
+    for start, end in [(0, 3), (3, 5)]:
+        alone = attend(
+            query[:, start:end],
+            key[:, start:end],
+            value[:, start:end],
+            causal=True,
+        )
+        np.testing.assert_allclose(packed[:, start:end], alone, atol=1e-6)
+    np.testing.assert_array_equal(packed[:, 5:], 0.0)
+
+
+def test_no_gradient_crosses_a_segment(attend):
+    heads = float_heads()
+    of_query, of_key = cases.SEGMENTS
+    for segment in (1, 2, 3):
+        own = (of_query == segment)[:, :, None, None]
+        with tf.GradientTape() as tape:
+            tape.watch(heads)
+            output = attend(**heads, segments=cases.SEGMENTS)
+            loss = tf.reduce_sum(tf.where(own, output, 0.0))
+        slopes = tape.gradient(loss, heads)
+        for name in ("key", "value"):
+            reached = np.any(slopes[name] != 0, axis=(2, 3))  # (batch, key)
+            assert reached.any()
+            assert not reached[of_key != segment].any()
+
+
+@pytest.mark.parametrize("number", [np.nan, np.inf], ids=str)
+def test_padding_of_packed_rows_may_hold_anything(attend, number):
+    real = [(each != 0)[:, :, None, None] for each in cases.SEGMENTS]
+    real = dict(zip(("query", "key", "value"), [*real, real[1]], strict=True))
+    cotangent = tf.where(real["query"], COTANGENT.astype("float32"), number)
+
+    def run(heads):
+        with tf.GradientTape() as tape:
+            tape.watch(heads)
+            output = attend(**heads, segments=cases.SEGMENTS)
+        return output, tape.gradient(output, heads, cotangent)
+
+    heads = float_heads()
+    poisoned = {k: tf.where(real[k], x, number) for k, x in heads.items()}
+    output, slopes = run(poisoned)
+    expected, expected_slopes = run(heads)
+    np.testing.assert_array_equal(output, expected)
+    np.testing.assert_array_equal(output[0, 3], 0.0)
+    for name, slope in slopes.items():
+        np.testing.assert_allclose(
+            slope, expected_slopes[name], rtol=1e-5, atol=1e-6, err_msg=name
+        )
+        hidden = ~np.broadcast_to(real[name], slope.shape)
+        np.testing.assert_array_equal(slope.numpy()[hidden], 0.0)
+
+
+@pytest.mark.parametrize(
+    ("segments", "complaint"),
+    [
+        (np.ones((BATCH, QUERY), "int32"), r"here \(2, 7\)"),
+        (np.ones((BATCH, KEY)), "be integers"),
+        ((np.ones((BATCH, QUERY), "int32"),), "a tuple of 1"),
+    ],
+    ids=["length", "dtype", "pair"],
+)
+def test_wrong_segments_are_refused(attend, segments, complaint):
+    with pytest.raises(ValueError, match=f"`segments` must.*{complaint}"):
+        attend(**float_heads(), segments=segments)
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from keras_attn.ops import attention
 from keras_attn.ops import masks
 
 
@@ -178,29 +177,16 @@ def test_without_causality_or_window_everything_is_visible():
 
 def test_a_position_sees_its_own_segment_only():
     segments = np.array([[1, 1, 2, 0], [5, 0, 0, 5]], "int32")
-    visible = masks.from_segments(segments)
-    assert visible.shape == (2, 1, 4, 4)
+    visible = masks.by_segment(segments, segments)
     np.testing.assert_array_equal(
-        visible[:, 0],
+        visible,
         [
             [[1, 1, 0, 0], [1, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 0]],
             [[1, 0, 0, 1], [0, 0, 0, 0], [0, 0, 0, 0], [1, 0, 0, 1]],
         ],
     )
-
-
-def test_packed_documents_are_read_as_if_alone(rng):
-    query, key, value = rng.normal(size=(3, 1, 7, 2, 3)).astype("float32")
-    segments = np.array([[1, 1, 1, 2, 2, 0, 0]])
-    packed = attention(
-        query, key, value, mask=masks.from_segments(segments), causal=True
+    visible = masks.by_segment(segments[:1, 1:3], segments)
+    np.testing.assert_array_equal(
+        visible,
+        [[[1, 1, 0, 0], [0, 0, 1, 0]], [[0, 0, 0, 0], [0, 0, 0, 0]]],
     )
-    for start, end in [(0, 3), (3, 5)]:
-        alone = attention(
-            query[:, start:end],
-            key[:, start:end],
-            value[:, start:end],
-            causal=True,
-        )
-        np.testing.assert_allclose(packed[:, start:end], alone, atol=1e-6)
-    np.testing.assert_array_equal(packed[:, 5:], 0.0)

@@ -39,7 +39,7 @@ def language_model(
         length: Tokens of a window.
         packed: Whether documents are kept whole.
         segments: Whether the inputs say which document a token is of, for
-            `masks.from_segments`; if not, they are the ids alone.
+            `ops.attention(segments=...)`; if not, they are the ids alone.
 
     Returns:
         `({"tokens", "segments"}, labels)` or `(tokens, labels)`, int32

@@ -22,6 +22,8 @@ class Plan:
         key: (batch, key, kv_heads, depth).
         query_positions, key_positions: (batch or 1, length) integers.
         mask: Booleans with the axes (batch, heads, query, key), or None.
+        segments: (batch or 1, length) integers of queries and of keys, or
+            None.
         dropout: Fraction of the weights dropped.
         seed: (2,) integers, if there is dropout.
         tile: Queries and keys of one tile, at the most.
@@ -36,6 +38,7 @@ class Plan:
         key_positions,
         *,
         mask,
+        segments,
         dropout: float,
         seed,
         tile: tuple[int, int],
@@ -54,12 +57,18 @@ class Plan:
         self.key_positions = tiles.split_positions(
             key_positions, *self.key_tiles
         )  # (key count, batch or 1, key)
+        # Both cut likewise, or None.
+        self.segments = segments and (
+            tiles.split_positions(segments[0], *self.query_tiles),
+            tiles.split_positions(segments[1], *self.key_tiles),
+        )
         # First and past the last tile of the other kind that can be seen.
         self.key_range, self.query_range = tiles.visible_ranges(
             self.query_positions,
             self.key_positions,
             causal=rules.causal,
             window=rules.window,
+            segments=self.segments,
         )
         self.mask = None if mask is None else self.cut(mask)
         self.real = self._real_keys()
@@ -95,6 +104,10 @@ class Plan:
         Returns:
             (batch, heads, query, key).
         """
+        segments = self.segments and (
+            self.segments[0][row],
+            self.segments[1][column],
+        )
         scores, visible = tile_scores(
             self.rules,
             query,
@@ -104,6 +117,7 @@ class Plan:
             bias=bias,
             mask=pick(self.mask, row, column),
             real=None if self.real is None else self.real[column],
+            segments=segments,
             parameters=parameters,
         )
         return exclude(scores, visible)

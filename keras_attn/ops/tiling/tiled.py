@@ -37,6 +37,7 @@ def tiled_attention(
     bias=None,
     mask=None,
     query_mask=None,
+    segments=None,
     parameters=(),
     dropout: float = 0.0,
     seed=None,
@@ -54,7 +55,8 @@ def tiled_attention(
 
     Args:
         rules, query, key, value, query_positions, key_positions, bias, mask,
-            query_mask, parameters, dropout, seed: As for `dense_attention`.
+            query_mask, segments, parameters, dropout, seed: As for
+            `dense_attention`.
         tile: Queries and keys of one tile, at the most; `TILE` if not given.
 
     Returns:
@@ -71,6 +73,7 @@ def tiled_attention(
         query_positions,
         key_positions,
         mask=mask,
+        segments=segments,
         dropout=dropout,
         seed=seed,
         tile=tile or TILE,
@@ -161,15 +164,7 @@ def _forward(plan, query, key, value, bias, parameters):
 
 
 def _backward(
-    plan,
-    query,
-    key,
-    value,
-    bias,
-    parameters,
-    output,
-    normalizers,
-    upstream,
+    plan, query, key, value, bias, parameters, output, normalizers, upstream
 ):
     """Return the gradients of query, key, value, bias and parameters."""
     dtype = accumulation_dtype(query.dtype)

@@ -68,13 +68,16 @@ def split_positions(positions, count, size):
     return tf.transpose(positions, [1, 0, 2])
 
 
-def visible_ranges(query_positions, key_positions, *, causal, window):
+def visible_ranges(
+    query_positions, key_positions, *, causal, window, segments=None
+):
     """For each tile, from which to which tile of the other kind it can see.
 
     Args:
         query_positions: (query count, batch or 1, query) integers.
         key_positions: (key count, batch or 1, key) integers.
         causal, window: As for `masks.by_position`.
+        segments: Of queries and of keys, like the positions, or None.
 
     Returns:
         Two pairs (first, past the last): of key tiles for each query tile,
@@ -92,7 +95,26 @@ def visible_ranges(query_positions, key_positions, *, causal, window):
         seen &= last > nearest - window
         if not causal:
             seen &= first < farthest + window
+    if segments is not None:
+        seen &= _may_share(*segments)
     return _span(seen), _span(tf.transpose(seen))
+
+
+def _may_share(query_segments, key_segments):
+    """Which tiles may have a segment in common: their ranges overlap.
+
+    Returns:
+        (query count, key count) booleans, for the rows of a batch together.
+    """
+    (low, high), (first, last) = map(_extent, (query_segments, key_segments))
+    overlap = (low[:, None] <= last[None]) & (first[None] <= high[:, None])
+    return tf.reduce_any(overlap, axis=-1)
+
+
+def _extent(segments):
+    """Lowest and highest segment of each tile, (count, batch), but padding."""
+    real = tf.where(segments == 0, segments.dtype.max, segments)
+    return tf.reduce_min(real, axis=-1), tf.reduce_max(segments, axis=-1)
 
 
 def _span(seen):

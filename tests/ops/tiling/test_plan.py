@@ -15,7 +15,9 @@ def heads(rng):
     return query, key
 
 
-def make(heads, *, rules=None, mask=None, dropout=0.0, tile=(3, 3)):
+def make(
+    heads, *, rules=None, mask=None, segments=None, dropout=0.0, tile=(3, 3)
+):
     query, key = heads
     return Plan(
         rules or Rules(scale=0.5),
@@ -24,6 +26,7 @@ def make(heads, *, rules=None, mask=None, dropout=0.0, tile=(3, 3)):
         tf.range(5)[None],
         tf.range(7)[None],
         mask=mask,
+        segments=segments,
         dropout=dropout,
         seed=tf.constant([1, 2]),
         tile=tile,
@@ -49,6 +52,15 @@ def test_keys_that_fill_up_a_tile_are_hidden(heads):
     scores = tile_of(make(heads), heads, 0, 2)
     assert (scores[..., 0] > -100).all()
     np.testing.assert_allclose(scores[..., 1:], EXCLUDED)
+
+
+def test_a_tile_hides_the_keys_of_other_segments(heads):
+    of_query = tf.constant([[1, 1, 1, 2, 0]])
+    of_key = tf.constant([[1, 1, 1, 1, 2, 0, 2]])
+    plan = make(heads, segments=(of_query, of_key))
+    scores = tile_of(plan, heads, 1, 1)  # queries 3 and 4, keys 3 to 5
+    seen = np.broadcast_to([[0, 1, 0], [0, 0, 0]], (2, 4, 2, 3))
+    np.testing.assert_array_equal(scores[:, :, :2] > -100, seen)
 
 
 def test_nothing_is_hidden_where_the_tiles_fit(heads):

@@ -16,7 +16,7 @@ def heads(rng):
     )
 
 
-def attend(query, key, value, *, tile, **rules):
+def attend(query, key, value, *, tile, segments=None, **rules):
     return tiled_attention(
         Rules(scale=0.5, **rules),
         query,
@@ -24,6 +24,7 @@ def attend(query, key, value, *, tile, **rules):
         value,
         tf.range(query.shape[1])[None],
         tf.range(key.shape[1])[None],
+        segments=segments,
         tile=tile,
     )
 
@@ -61,10 +62,18 @@ def largest_tensor(step, heads):
     )
 
 
-def test_no_tensor_is_as_large_as_the_matrix(heads):
+# Four documents, the last one in the keys only.
+SEGMENTS = tuple(
+    tf.repeat(tf.minimum(tf.range(length) // 12 + 1, 4)[None], BATCH, axis=0)
+    for length in (QUERY, KEY)
+)
+
+
+@pytest.mark.parametrize("segments", [None, SEGMENTS], ids=["one", "packed"])
+def test_no_tensor_is_as_large_as_the_matrix(heads, segments):
     @tf.function
     def step(*heads):
-        return with_gradients(heads, tile=(5, 5))
+        return with_gradients(heads, tile=(5, 5), segments=segments)
 
     inputs = max(tf.size(x).numpy() for x in heads)
     padded = inputs * 45 // 35  # either length, filled up to whole tiles
@@ -91,6 +100,22 @@ def test_tiles_outside_the_window_are_not_visited(heads):
     windowed = attend(query, key, poisoned, tile=(5, 5), window=3)
     assert np.isfinite(windowed[:, 15:]).all()
     assert np.isnan(windowed[:, :10]).all()
+
+
+def test_tiles_of_other_segments_are_not_visited(heads):
+    query, key, value = heads
+    # Documents of 12: the first fills tiles 0 to 2, the third starts in tile 4.
+    poison = tf.constant(
+        np.where(np.arange(KEY) >= 15, 0.0, np.nan), tf.float32
+    )
+    poisoned = value + poison[None, :, None, None]
+    with tf.GradientTape() as tape:
+        tape.watch(query)
+        output = attend(query, key, poisoned, tile=(5, 5), segments=SEGMENTS)
+        loss = tf.reduce_sum(output[:, 25:])
+    assert np.isnan(output[:, :15]).all()
+    assert np.isfinite(output[:, 25:]).all()
+    assert np.isfinite(tape.gradient(loss, query)[:, 25:]).all()
 
 
 def test_the_backward_pass_skips_them_too(heads):

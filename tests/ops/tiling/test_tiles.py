@@ -92,3 +92,40 @@ def test_a_tile_that_sees_nothing_has_an_empty_range():
         tf.constant([[[0]]]), tf.constant([[[5]]]), causal=True, window=None
     )
     assert int(first[0]) == int(stop[0])
+
+
+def test_a_tile_visits_the_tiles_of_its_segments_only():
+    positions = tiles.split_positions(tf.range(12)[None], 4, 3)
+    # The last tile is padding, and the third holds some.
+    segments = tf.constant([[1, 1, 1, 1, 2, 2, 3, 3, 0, 0, 0, 0]])
+    segments = tiles.split_positions(segments, 4, 3)
+    (first, stop), (start, end) = tiles.visible_ranges(
+        positions,
+        positions,
+        causal=False,
+        window=None,
+        segments=(segments, segments),
+    )
+    assert first.numpy().tolist() == start.numpy().tolist() == [0, 0, 2, 0]
+    assert stop.numpy().tolist() == end.numpy().tolist() == [2, 2, 3, 0]
+
+
+def test_segments_leave_out_no_tile_that_can_be_seen(rng):
+    query, key = rng.integers(0, 5, size=(2, 9)), rng.integers(0, 5, (2, 12))
+    query[0], key[0] = np.sort(query[0]), np.sort(key[0])
+    spans = tiles.visible_ranges(
+        tf.zeros([3, 1, 3], tf.int32),
+        tf.zeros([4, 1, 3], tf.int32),
+        causal=False,
+        window=None,
+        segments=(
+            tiles.split_positions(tf.constant(query), 3, 3),
+            tiles.split_positions(tf.constant(key), 4, 3),
+        ),
+    )
+    seen = (query[:, :, None] == key[:, None]) & (key[:, None] > 0)
+    seen = seen.reshape(2, 3, 3, 4, 3).any(axis=(0, 2, 4))  # (3, 4)
+    for tiles_seen, (first, stop) in zip((seen, seen.T), spans, strict=True):
+        for row, start, end in zip(tiles_seen, first, stop, strict=True):
+            assert not row[: int(start)].any()
+            assert not row[int(end) :].any()
