@@ -4,10 +4,9 @@ import keras
 from keras import ops
 
 from keras_attn.attention import checks
+from keras_attn.attention.one_head import one_head_average
 from keras_attn.attention.single_head import SingleHeadAttention
 from keras_attn.ops import masks
-from keras_attn.ops.dropout import seeded_dropout
-from keras_attn.ops.softmax import masked_softmax
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
@@ -32,6 +31,7 @@ class AdditiveAttention(SingleHeadAttention):
         value: (batch, key, value_features); value_mask: (batch, key).
         key: (batch, key, key_features), or `value`; key_mask likewise.
         attention_mask: Broadcastable to (batch, query, key).
+        query_positions: (batch or 1, query), if they do not count from 0.
         return_attention_scores: Whether to return the weights as well.
         use_causal_mask: Whether query i sees keys 0 to i only.
 
@@ -85,20 +85,34 @@ class AdditiveAttention(SingleHeadAttention):
             "use_bias": self.use_bias,
         }
 
+    def project_key(self, key):
+        return self.key_dense(key)  # (batch, key, units)
+
     def attend(
-        self, query, key, value, *, mask, causal, dropout, seed, return_weights
+        self,
+        query,
+        key,
+        value,
+        *,
+        mask,
+        query_positions,
+        key_positions,
+        causal,
+        dropout,
+        seed,
+        return_weights,
     ):
         visible = masks.by_position(
-            masks.from_start(query),
-            masks.from_start(key),
-            causal=causal,
-            window=None,
+            query_positions, key_positions, causal=causal, window=None
         )
         query = self.query_dense(query)[:, :, None]  # (batch, query, 1, units)
-        key = self.key_dense(key)[:, None]  # (batch, 1, key, units)
-        hidden = ops.tanh(query + key)  # (batch, query, key, units)
-        scores = ops.einsum("bqku,u->bqk", hidden, self.score_vector)
-        weights = masked_softmax(scores, masks.combine(visible, mask))
-        if dropout:
-            weights = seeded_dropout(weights, dropout, seed)
-        return ops.matmul(weights, value), weights
+        hidden = ops.tanh(query + key[:, None])  # (batch, query, key, units)
+        # Keras casts weights within a call only.
+        vector = ops.cast(self.score_vector, hidden.dtype)
+        return one_head_average(
+            ops.einsum("bqku,u->bqk", hidden, vector),
+            value,
+            mask=masks.combine(visible, mask),
+            dropout=dropout,
+            seed=seed,
+        )

@@ -1,17 +1,19 @@
-"""Attention that goes on from the keys and values it has kept."""
+"""Attention to keys and values that were projected before."""
 
 import math
 
 from keras import ops
 
 from keras_attn.attention.keras_names import KerasNames
-from keras_attn.attention.projected import project_each
+from keras_attn.attention.memory import clean_memory
+from keras_attn.attention.memory import pack_memory
+from keras_attn.attention.projecting import project_each
 from keras_attn.base.state import State
 from keras_attn.ops import cache
 from keras_attn.ops import masks
 from keras_attn.ops.attend import attention
-from keras_attn.ops.kv_blocks import Part
-from keras_attn.ops.kv_blocks import attend_parts
+from keras_attn.ops.dense import KeyValueBlock
+from keras_attn.ops.dense import block_attention
 from keras_attn.ops.scores import Rules
 
 
@@ -23,7 +25,7 @@ class CachedAttention(KerasNames):
     where only the newest key and value are computed; the rest are kept. The
     steps one after the other equal one causal call on the whole sequence.
     What a prompt leaves is constant in the `State`, so that no step has to
-    copy it. A subclass has the attributes of `MultiHeadAttention`.
+    copy it.
     """
 
     def num_slots(self, max_length: int) -> int:
@@ -137,15 +139,15 @@ class CachedAttention(KerasNames):
                 written["value"], _heads_first(value), cache_index
             ),
         }
-        parts = [_part(written, cache_index)]
+        blocks = [_block(written, cache_index)]
         if prompt:
             slots = ops.shape(prompt["key"])[2]
             last = cache.CacheIndex(
                 cache_index.first - 1, slots, rolls=self._rolls(slots)
             )
-            parts.insert(0, _part(prompt, last))
-        output, weights = self._attend_parts(
-            query, parts, cache_index.query_positions
+            blocks.insert(0, _block(prompt, last))
+        output, weights = self._attend_blocks(
+            query, blocks, cache_index.query_positions
         )
         output = self._out(output, inputs)
         kept = kept._replace(carried=written)
@@ -153,54 +155,81 @@ class CachedAttention(KerasNames):
             return output, kept, weights
         return output, kept
 
-    def remember(self, value, key=None):
-        """Project what every step will look at, once.
+    def project_memory(self, value, key=None, *, mask=None) -> dict:
+        """Project keys and values once, for `attend_memory`.
 
         Args:
             value: (rows, key, value_features).
             key: (rows, key, key_features); `value` if not given.
+            mask: (rows, key) booleans, False for padding, which may hold
+                anything, NaN too; or None.
 
         Returns:
-            `key` and `value`, (rows, kv_heads, key, depth).
+            The memory: "key" and "value", (rows, kv_heads, key, depth), and
+            the "mask" if there is one.
         """
-        value_heads = self.value_dense(value)
-        key = self.key_dense(value if key is None else key)
+        value, key, mask = clean_memory(self, value, key, mask)
+        self._axes.check_sequences("a memory")
+        value, key = self.value_dense(value), self.key_dense(key)
         for modifier in self.modifiers:
             key = modifier.key_heads(key, masks.from_start(key))
-        return {"key": _heads_first(key), "value": _heads_first(value_heads)}
+        return pack_memory(_heads_first(key), _heads_first(value), mask)
 
-    def recall(
+    def attend_memory(
         self,
-        inputs,
-        kept,
-        positions,
-        mask=None,
+        query,
+        memory,
+        *,
+        query_positions=None,
+        query_mask=None,
+        attention_mask=None,
         return_attention_scores=False,
+        use_causal_mask=False,
+        training=None,
     ):
-        """Look at what was remembered.
+        """Attend to a memory, as `call` does to what it was made of.
+
+        For few queries at a time: it forms the (query, key) matrix.
 
         Args:
-            inputs: (rows, 1, features).
-            kept: What `remember` returned.
-            positions: (rows,) integers, where the tokens stand.
-            mask: (rows, key) booleans; True means "may be seen".
-            return_attention_scores: Whether to return the weights as well.
+            query: (rows, query, features).
+            memory: What `project_memory` returned.
+            query_positions: (rows or 1, query) integers, where the queries
+                stand if they do not count from 0.
+            query_mask, attention_mask, return_attention_scores,
+                use_causal_mask, training: As for `call`.
 
         Returns:
-            (rows, 1, features), then the (rows, heads, 1, key) weights if
-            asked for.
+            As `call`.
         """
-        self.refuse_override("recall")
-        query = self.query_dense(inputs)
-        positions = ops.cast(positions, "int32")[:, None]
+        self.refuse_override("attend_memory")
+        query = ops.cast(query, self.compute_dtype)
+        query = masks.zero_padding(query, query_mask)
+        heads = self.query_dense(query)
+        if query_positions is None:
+            query_positions = masks.from_start(query)
+        query_positions = ops.cast(query_positions, "int32")
         for modifier in self.modifiers:
-            query = modifier.query_heads(query, positions)
-        places = ops.arange(ops.shape(kept["key"])[2], dtype="int32")
-        mask = None if mask is None else mask[:, None, None]
-        part = Part(**kept, positions=places[None], mask=mask)
-        output, weights = self._attend_parts(query, [part], positions)
-        output = self._out(output, inputs)
-        return (output, weights) if return_attention_scores else output
+            heads = modifier.query_heads(heads, query_positions)
+        key, value = memory["key"], memory["value"]
+        mask = masks.for_attention(
+            value_mask=memory.get("mask"), attention_mask=attention_mask
+        )
+        if mask is not None and len(mask.shape) == 3:
+            mask = mask[:, None]  # (rows, 1, query or 1, key)
+        positions = ops.arange(ops.shape(key)[2], dtype="int32")[None]
+        output, weights = self._attend_blocks(
+            heads,
+            [KeyValueBlock(key, value, positions, mask)],
+            query_positions,
+            causal=use_causal_mask,
+            training=training,
+        )
+        output = masks.zero_padding(output, query_mask)
+        output = self._out(output, query)
+        if not return_attention_scores:
+            return output
+        return output, masks.zero_padding(weights, query_mask, axis=2)
 
     def _rolls(self, slots):
         """Whether a cache of so many slots holds a whole window."""
@@ -216,18 +245,24 @@ class CachedAttention(KerasNames):
         # is twice as fast there as three, for a single row.
         return inputs, *project_each((inputs,) * 3, projections)
 
-    def _attend_parts(self, query, parts, query_positions):
+    def _attend_blocks(
+        self, query, blocks, query_positions, causal=False, training=None
+    ):
+        dropout = self.dropout if training else 0.0
         rules = Rules(
             scale=1 / math.sqrt(self.key_dim),
+            causal=causal,
             window=self.sliding_window,
             modifiers=tuple(self.modifiers),
         )
-        output, weights = attend_parts(
+        output, weights = block_attention(
             rules,
             _heads_first(query),
-            parts,
+            blocks,
             query_positions,
             parameters=tuple(each.parameters() for each in self.modifiers),
+            dropout=dropout,
+            seed=self.seed_generator.next() if dropout else None,
         )
         return _heads_first(output), weights
 
@@ -237,11 +272,11 @@ class CachedAttention(KerasNames):
         return self.output_dense(output)
 
 
-def _part(kept, cache_index):
+def _block(kept, cache_index):
     """What is kept, with the positions of its slots."""
     positions = cache_index.key_positions()
     mask = (positions >= 0)[:, None, None]
-    return Part(kept["key"], kept["value"], positions, mask)
+    return KeyValueBlock(kept["key"], kept["value"], positions, mask)
 
 
 def _heads_first(x):

@@ -29,6 +29,7 @@ class DotAttention(SingleHeadAttention):
         value: (batch, key, features); value_mask: (batch, key).
         key: (batch, key, depth), or `value` if not given; key_mask likewise.
         attention_mask: Broadcastable to (batch, query, key).
+        query_positions: (batch or 1, query), if they do not count from 0.
         return_attention_scores: Whether to return the weights as well.
         use_causal_mask: Whether query i sees keys 0 to i only.
 

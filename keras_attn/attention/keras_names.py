@@ -31,8 +31,7 @@ class KerasNames(ProjectedAttention):
 
     `_query_dense` and the other names of `READ` are those without the
     underscore. A subclass may override `_compute_attention`, as for Keras;
-    steps with a cache then refuse to go another way. A subclass has the
-    attributes of `MultiHeadAttention`.
+    steps with a cache then refuse to go another way.
     """
 
     @property

@@ -4,16 +4,13 @@ import keras
 from keras import ops
 
 from keras_attn.attention import checks
-from keras_attn.attention.padding import without_padding
-from keras_attn.base.layer import Layer
+from keras_attn.attention.one_head import one_head_average
+from keras_attn.attention.single_head import SingleHeadAttention
 from keras_attn.ops import masks
-from keras_attn.ops.checks import dropout_rate
-from keras_attn.ops.dropout import seeded_dropout
-from keras_attn.ops.softmax import masked_softmax
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
-class LocalAttention(Layer):
+class LocalAttention(SingleHeadAttention):
     """Attention that sees a window around an aligned position.
 
         p(t)         = t                                  "monotonic", local-m
@@ -28,6 +25,8 @@ class LocalAttention(Layer):
         half_width: D, how far from p(t) a position may be to be seen.
         alignment: "predictive" or "monotonic".
         score: "general" or "dot".
+        key_projection, value_projection: None for h itself, "linear" for
+            W h + b, or the name of a Keras activation σ for σ(W h + b).
         dropout: Fraction of the weights dropped while training.
 
     Call arguments:
@@ -53,27 +52,30 @@ class LocalAttention(Layer):
         *,
         alignment: str = "predictive",
         score: str = "general",
+        key_projection: str | None = None,
+        value_projection: str | None = None,
         dropout: float = 0.0,
         **kwargs,
     ):
-        super().__init__(**kwargs)
+        super().__init__(
+            key_projection=key_projection,
+            value_projection=value_projection,
+            dropout=dropout,
+            **kwargs,
+        )
         checks.size(half_width, "half_width")
         checks.choice(alignment, ("predictive", "monotonic"), "alignment")
         checks.choice(score, ("general", "dot"), "score")
-        dropout_rate(dropout)
         self.half_width = half_width
         self.alignment = alignment
         self.score = score
-        self.dropout = dropout
-        self.supports_masking = True  # the output carries the query's mask
-        self.seed_generator = keras.random.SeedGenerator() if dropout else None
 
     def build(self, query_shape, value_shape, key_shape=None):
+        super().build(query_shape, value_shape, key_shape)
         key_shape = value_shape if key_shape is None else key_shape
-        checks.sequences(query=query_shape, value=value_shape, key=key_shape)
-        if self.score == "dot":
+        if self.score == "dot" and self.key_projection is None:
             checks.same_width(query_shape, key_shape, "Use `score='general'`.")
-        else:
+        if self.score == "general":
             self.query_dense = keras.layers.Dense(
                 key_shape[-1],
                 use_bias=False,
@@ -94,70 +96,63 @@ class LocalAttention(Layer):
                 name="position_vector", shape=(query_shape[-1],)
             )
 
-    def call(
-        self,
-        query,
-        value,
-        key=None,
-        *,
-        query_mask=None,
-        value_mask=None,
-        key_mask=None,
-        attention_mask=None,
-        query_positions=None,
-        return_attention_scores=False,
-        use_causal_mask=False,
-        training=None,
-    ):
-        key = value if key is None else key
-        padding = {"value_mask": value_mask, "key_mask": key_mask}
-        shape = (query.shape[0], query.shape[1], value.shape[1])
-        real = masks.for_attention(**padding, shape=shape)
-        mask = masks.for_attention(
-            **padding, attention_mask=attention_mask, shape=shape
-        )
-        query, value, key = without_padding(
-            query, value, key, query_mask=query_mask, **padding
-        )
-        source = _places(key, None if real is None else real[:, 0])
-        if query_positions is None:
-            target = _places(query, masks.as_boolean(query_mask, "query_mask"))
-        else:
-            target = ops.cast(query_positions, "float32")
-        center = target  # (batch or 1, query)
-        if self.alignment == "predictive":
-            length = source[:, -1:] + 1.0  # (batch or 1, 1)
-            center = length * self._predict(query)
-
-        distance = source[:, None] - center[:, :, None]  # (batch, query, key)
-        visible = masks.combine(
-            mask,
-            ops.abs(distance) <= self.half_width,
-            masks.by_position(
-                target, source, causal=use_causal_mask, window=None
-            ),
-        )
-        weights = masked_softmax(self._scores(query, key), visible)
-        if self.alignment == "predictive":
-            deviation = self.half_width / 2
-            gaussian = ops.exp(-(distance**2) / (2 * deviation**2))
-            weights = ops.multiply(weights, gaussian)
-        if training and self.dropout:
-            seed = self.seed_generator.next()
-            weights = seeded_dropout(weights, self.dropout, seed)
-        weights = ops.cast(weights, value.dtype)
-        weights = masks.zero_padding(weights, query_mask)
-        output = ops.matmul(weights, value)  # (batch, query, value_features)
-        return (output, weights) if return_attention_scores else output
-
     def get_config(self):
         return {
             **super().get_config(),
             "half_width": self.half_width,
             "alignment": self.alignment,
             "score": self.score,
-            "dropout": self.dropout,
         }
+
+    def key_width(self, query_shape, key_shape):
+        return (query_shape if self.score == "dot" else key_shape)[-1]
+
+    def count_positions(self, sequence, mask):
+        # Those that are not padding, wherever padding stands: 0, 1, 2, …
+        if mask is None:
+            return ops.cast(masks.from_start(sequence), "float32")
+        return ops.cumsum(ops.cast(mask, "float32"), axis=1) - 1.0
+
+    def attend(
+        self,
+        query,
+        key,
+        value,
+        *,
+        mask,
+        query_positions,
+        key_positions,
+        causal,
+        dropout,
+        seed,
+        return_weights,
+    ):
+        target = ops.cast(query_positions, "float32")
+        center = target  # (batch or 1, query)
+        if self.alignment == "predictive":
+            length = key_positions[:, -1:] + 1.0  # (batch or 1, 1)
+            center = length * self._predict(query)
+        # (batch, query, key)
+        distance = key_positions[:, None] - center[:, :, None]
+        visible = masks.combine(
+            mask,
+            ops.abs(distance) <= self.half_width,
+            masks.by_position(
+                target, key_positions, causal=causal, window=None
+            ),
+        )
+        gaussian = None
+        if self.alignment == "predictive":
+            deviation = self.half_width / 2
+            gaussian = ops.exp(-(distance**2) / (2 * deviation**2))
+        return one_head_average(
+            self._scores(query, key),
+            value,
+            mask=visible,
+            gain=gaussian,
+            dropout=dropout,
+            seed=seed,
+        )
 
     def _predict(self, query):
         """Where each query looks, as a fraction of the source."""
@@ -174,18 +169,3 @@ class LocalAttention(Layer):
         dtype = keras.backend.result_type(query.dtype, "float32")
         query, key = ops.cast(query, dtype), ops.cast(key, dtype)
         return ops.einsum("bqf,bkf->bqk", query, key)
-
-
-def _places(sequence, padding):
-    """Number the positions that are not padding, wherever padding stands.
-
-    Args:
-        sequence: (batch, length, features).
-        padding: (batch, length), True where there is no padding, or None.
-
-    Returns:
-        (batch or 1, length) floats: 0, 1, 2, …
-    """
-    if padding is None:
-        return ops.cast(masks.from_start(sequence), "float32")
-    return ops.cumsum(ops.cast(padding, "float32"), axis=1) - 1.0

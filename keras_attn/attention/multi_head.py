@@ -2,15 +2,11 @@
 
 import keras
 
-from keras_attn.attention import checks
 from keras_attn.attention.axes import AttentionAxes
 from keras_attn.attention.cached import CachedAttention
 from keras_attn.attention.padding import without_padding
-from keras_attn.attention.projected import project_each
-from keras_attn.modifiers import registry
+from keras_attn.attention.projecting import project_each
 from keras_attn.ops import masks
-from keras_attn.ops.checks import IMPLEMENTATIONS
-from keras_attn.ops.checks import dropout_rate
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
@@ -23,7 +19,8 @@ class MultiHeadAttention(CachedAttention):
     A drop-in for `keras.layers.MultiHeadAttention`: the same arguments, weights
     and files. Padding, however its mask arrives, changes nothing at real
     positions, and long sequences are attended to in linear memory. `prefill`
-    and `step` attend token by token, with a cache.
+    and `step` attend token by token, with a cache; `project_memory` and
+    `attend_memory` project a memory once and attend to it many times.
 
     Args:
         num_heads: Number of heads.
@@ -98,7 +95,15 @@ class MultiHeadAttention(CachedAttention):
         **kwargs,
     ):
         super().__init__(
+            num_heads,
+            key_dim,
+            value_dim=value_dim,
+            dropout=dropout,
             use_bias=use_bias,
+            output_shape=output_shape,
+            attention_axes=attention_axes,
+            sliding_window=sliding_window,
+            flash_attention=flash_attention,
             kernel_initializer=kernel_initializer,
             bias_initializer=bias_initializer,
             kernel_regularizer=kernel_regularizer,
@@ -106,78 +111,13 @@ class MultiHeadAttention(CachedAttention):
             activity_regularizer=activity_regularizer,
             kernel_constraint=kernel_constraint,
             bias_constraint=bias_constraint,
+            use_gate=use_gate,
+            seed=seed,
+            num_kv_heads=num_kv_heads,
+            modifiers=modifiers,
+            implementation=implementation,
             **kwargs,
         )
-        kv_heads = num_heads if num_kv_heads is None else num_kv_heads
-        checks.size(num_heads, "num_heads")
-        checks.size(key_dim, "key_dim")
-        checks.size(key_dim if value_dim is None else value_dim, "value_dim")
-        checks.size(kv_heads, "num_kv_heads")
-        if num_heads % kv_heads:
-            raise ValueError(
-                "`num_kv_heads` must divide `num_heads`, so that each key head "
-                f"serves as many query heads. Received: num_heads={num_heads}, "
-                f"num_kv_heads={num_kv_heads}"
-            )
-        dropout_rate(dropout)
-        checks.choice(implementation, IMPLEMENTATIONS, "implementation")
-        masks.check_window(sliding_window, "sliding_window")
-        self.num_heads = num_heads
-        self.key_dim = key_dim
-        self._given_value_dim = value_dim
-        self.dropout = dropout
-        # Keras takes `layer.output_shape` for the shape of a whole batch.
-        self._output_shape = _as_tuple(output_shape, "output_shape")
-        self._attention_axes = _as_tuple(attention_axes, "attention_axes")
-        self.sliding_window = sliding_window
-        self.flash_attention = flash_attention
-        self.use_gate = use_gate
-        self.seed = seed
-        self.num_kv_heads = num_kv_heads
-        self.modifiers = [registry.get(modifier) for modifier in modifiers]
-        self.implementation = implementation
-        self.supports_masking = True  # the output carries the query's mask
-
-    @property
-    def value_dim(self) -> int:
-        """Depth of a head of the value."""
-        given = self._given_value_dim
-        return self.key_dim if given is None else given
-
-    @property
-    def attention_axes(self) -> tuple[int, ...] | None:
-        """Axes that look at each other; counted from 0 once they are known."""
-        return self._axes.axes if self.built else self._attention_axes
-
-    def build(self, query_shape, value_shape, key_shape=None):
-        key_shape = value_shape if key_shape is None else key_shape
-        self._axes = AttentionAxes.of(self._attention_axes, len(query_shape))
-        self._axes.check_shapes(query_shape, value_shape, key_shape)
-        if self.sliding_window is not None:
-            self._axes.check_order("sliding_window")
-        heads, depth, value_depth = self.num_heads, self.key_dim, self.value_dim
-        kv_heads = self.num_kv_heads or heads
-        make = self.make_projection
-        # In Keras' order, which is that of `get_weights` and of the seeds.
-        self.query_dense = make("query", query_shape, heads, depth)
-        self.key_dense = make("key", key_shape, kv_heads, depth)
-        if self.use_gate:
-            self._gate_dense = make(
-                "gate", query_shape, heads, value_depth, activation="sigmoid"
-            )
-        self.value_dense = make("value", value_shape, kv_heads, value_depth)
-        if self.dropout:
-            self.seed_generator = keras.random.SeedGenerator(self.seed)
-        self.output_dense = make(
-            "attention_output",
-            (*query_shape[:-1], heads, value_depth),
-            *(self._output_shape or query_shape[-1:]),
-            num_inputs=2,
-        )
-        for modifier in self.modifiers:
-            modifier.prepare(
-                (None, None, heads, depth), (None, None, kv_heads, depth)
-            )
 
     def call(
         self,
@@ -265,33 +205,3 @@ class MultiHeadAttention(CachedAttention):
             return output
         shape = self._axes.weights_shape(query.shape, key.shape, self.num_heads)
         return output, keras.KerasTensor(shape, self.compute_dtype)
-
-    def get_config(self):
-        serialize = keras.saving.serialize_keras_object
-        return {
-            **super().get_config(),
-            "num_heads": self.num_heads,
-            "key_dim": self.key_dim,
-            "value_dim": self._given_value_dim,
-            "dropout": self.dropout,
-            "output_shape": self._output_shape,
-            "attention_axes": self._attention_axes,
-            "sliding_window": self.sliding_window,
-            "flash_attention": self.flash_attention,
-            "use_gate": self.use_gate,
-            "seed": self.seed,
-            "num_kv_heads": self.num_kv_heads,
-            "modifiers": [serialize(modifier) for modifier in self.modifiers],
-            "implementation": self.implementation,
-        }
-
-
-def _as_tuple(value, name):
-    """Take an integer or several as a tuple; None stays None."""
-    value = (value,) if isinstance(value, int) else value
-    if value is None or isinstance(value, (list, tuple)):
-        return value and tuple(value)
-    raise ValueError(
-        f"`{name}` must be None, an integer, or a tuple of integers. "
-        f"Received: {name}={value!r}"
-    )

@@ -29,6 +29,7 @@ class MultiplicativeAttention(SingleHeadAttention):
         value: (batch, key, value_features); value_mask: (batch, key).
         key: (batch, key, key_features), or `value`; key_mask likewise.
         attention_mask: Broadcastable to (batch, query, key).
+        query_positions: (batch or 1, query), if they do not count from 0.
         return_attention_scores: Whether to return the weights as well.
         use_causal_mask: Whether query i sees keys 0 to i only.
 
@@ -75,8 +76,10 @@ class MultiplicativeAttention(SingleHeadAttention):
     def get_config(self):
         return {**super().get_config(), "units": self.units}
 
+    def project_key(self, key):
+        # (batch, key, depth = units)
+        return key if self.key_dense is None else self.key_dense(key)
+
     def attend(self, query, key, value, **options):
         query = self.query_dense(query)  # (batch, query, depth)
-        if self.key_dense is not None:
-            key = self.key_dense(key)  # (batch, key, depth = units)
         return one_head_attention(query, key, value, scale=1.0, **options)

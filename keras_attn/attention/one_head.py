@@ -2,10 +2,19 @@
 
 from keras_attn.ops import masks
 from keras_attn.ops.attend import attention
+from keras_attn.ops.dense import softmax_weighted_sum
 
 
 def one_head_attention(
-    query, key, value, *, mask=None, causal: bool = False, **options
+    query,
+    key,
+    value,
+    *,
+    mask=None,
+    causal: bool = False,
+    query_positions=None,
+    key_positions=None,
+    **options,
 ):
     """Attend with dot products, without an axis for heads.
 
@@ -18,8 +27,9 @@ def one_head_attention(
         key: (batch, key, depth).
         value: (batch, key, features).
         mask: Booleans of rank 3, broadcastable to (batch, query, key).
-        causal: Whether query i sees keys 0 to i only, both counted from the
-            start of their sequence.
+        causal: Whether query i sees keys 0 to i only.
+        query_positions, key_positions: (batch or 1, length) integers; from
+            the start of each sequence if not given.
         options: `scale`, `dropout`, `seed`, `return_weights`: as for
             `ops.attention`.
 
@@ -32,8 +42,14 @@ def one_head_attention(
         value[:, :, None],  # (batch, key, heads = 1, features)
         mask=None if mask is None else mask[:, None],
         causal=causal,
-        query_positions=masks.from_start(query),
-        key_positions=masks.from_start(key),
+        query_positions=(
+            masks.from_start(query)
+            if query_positions is None
+            else query_positions
+        ),
+        key_positions=(
+            masks.from_start(key) if key_positions is None else key_positions
+        ),
         padding_is_finite=True,
         **options,
     )
@@ -41,3 +57,28 @@ def one_head_attention(
         output, weights = outcome
         return output[:, :, 0], weights[:, 0]
     return outcome[:, :, 0], None
+
+
+def one_head_average(scores, value, *, mask=None, gain=None, **options):
+    """Average values by scores of any kind, without an axis for heads.
+
+        output = (softmax(scores) · gain) value
+
+    Args:
+        scores: (batch, query, key).
+        value: (batch, key, features).
+        mask: Booleans broadcastable to the scores, or None.
+        gain: Broadcastable likewise, or None for 1.
+        options: `dropout` and `seed`, as for `softmax_weighted_sum`.
+
+    Returns:
+        (batch, query, features), and the (batch, query, key) weights.
+    """
+    output, weights = softmax_weighted_sum(
+        scores[:, None],
+        [value[:, None]],  # (batch, heads = 1, key, features)
+        mask=None if mask is None else mask[:, None],
+        gain=None if gain is None else gain[:, None],
+        **options,
+    )
+    return output[:, 0], weights[:, 0]

@@ -6,11 +6,10 @@ import keras
 from keras import ops
 
 from keras_attn.attention import checks
+from keras_attn.attention.one_head import one_head_average
 from keras_attn.base.layer import Layer
 from keras_attn.ops import masks
 from keras_attn.ops.checks import dropout_rate
-from keras_attn.ops.dropout import seeded_dropout
-from keras_attn.ops.softmax import masked_softmax
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
@@ -100,11 +99,14 @@ class AttentionPooling(Layer):
         positions = ops.reshape(inputs, (batch, length, features))
         hidden = self.hidden_dense(positions)  # (batch, length, units)
         scores = ops.einsum("qu,bku->bqk", self.query, hidden)
-        weights = masked_softmax(scores, mask)  # (batch, num_queries, length)
-        if training and self.dropout:
-            seed = self.seed_generator.next()
-            weights = seeded_dropout(weights, self.dropout, seed)
-        output = ops.matmul(weights, positions)
+        dropout = self.dropout if training else 0.0
+        output, weights = one_head_average(
+            scores,  # (batch, num_queries, length)
+            positions,
+            mask=mask,
+            dropout=dropout,
+            seed=self.seed_generator.next() if dropout else None,
+        )
         weights = ops.reshape(weights, (batch, self.num_queries or 1, *axes))
         if self.num_queries is None:
             output, weights = output[:, 0], weights[:, 0]

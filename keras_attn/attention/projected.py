@@ -1,13 +1,16 @@
 """The linear maps into heads and out of them, as Keras makes them."""
 
-import itertools
-import math
 import string
 
 import keras
-from keras import ops
 
+from keras_attn.attention import checks
+from keras_attn.attention.axes import AttentionAxes
 from keras_attn.base.layer import Layer
+from keras_attn.modifiers import registry
+from keras_attn.ops import masks
+from keras_attn.ops.checks import IMPLEMENTATIONS
+from keras_attn.ops.checks import dropout_rate
 
 # Keras' files go by these names.
 PROJECTIONS = (
@@ -20,25 +23,29 @@ PROJECTIONS = (
 
 
 class ProjectedAttention(Layer):
-    """An attention layer with a projection for each input and the output.
+    """Heads: what they are made by, and what they are made into.
 
-        (batch, ..., *inputs) → (batch, ..., *outputs)
+        (batch, ..., features) → (batch, ..., heads, depth) → (batch, ..., *out)
 
-    They are `keras.layers.EinsumDense` with the equations, weights and names
-    of Keras' multi-head attention, so that its files, LoRA and quantisation
-    fit. A subclass makes them in `build`, as the attributes `PROJECTIONS`.
+    The projections are `keras.layers.EinsumDense` with the equations, weights
+    and names of Keras' multi-head attention, so that its files, LoRA and
+    quantisation fit.
 
-    Args:
-        use_bias: Whether the projections have a bias.
-        kernel_initializer, bias_initializer, kernel_regularizer,
-            bias_regularizer, activity_regularizer, kernel_constraint,
-            bias_constraint: Of each projection.
+    Args: as for `MultiHeadAttention`.
     """
 
     def __init__(
         self,
+        num_heads,
+        key_dim,
         *,
+        value_dim,
+        dropout,
         use_bias,
+        output_shape,
+        attention_axes,
+        sliding_window,
+        flash_attention,
         kernel_initializer,
         bias_initializer,
         kernel_regularizer,
@@ -46,10 +53,38 @@ class ProjectedAttention(Layer):
         activity_regularizer,
         kernel_constraint,
         bias_constraint,
+        use_gate,
+        seed,
+        num_kv_heads,
+        modifiers,
+        implementation,
         **kwargs,
     ):
         super().__init__(**kwargs)
+        kv_heads = num_heads if num_kv_heads is None else num_kv_heads
+        checks.size(num_heads, "num_heads")
+        checks.size(key_dim, "key_dim")
+        checks.size(key_dim if value_dim is None else value_dim, "value_dim")
+        checks.size(kv_heads, "num_kv_heads")
+        if num_heads % kv_heads:
+            raise ValueError(
+                "`num_kv_heads` must divide `num_heads`, so that each key head "
+                f"serves as many query heads. Received: num_heads={num_heads}, "
+                f"num_kv_heads={num_kv_heads}"
+            )
+        dropout_rate(dropout)
+        checks.choice(implementation, IMPLEMENTATIONS, "implementation")
+        masks.check_window(sliding_window, "sliding_window")
+        self.num_heads = num_heads
+        self.key_dim = key_dim
+        self._given_value_dim = value_dim
+        self.dropout = dropout
         self.use_bias = use_bias
+        # Keras takes `layer.output_shape` for the shape of a whole batch.
+        self._output_shape = _as_tuple(output_shape, "output_shape")
+        self._attention_axes = _as_tuple(attention_axes, "attention_axes")
+        self.sliding_window = sliding_window
+        self.flash_attention = flash_attention
         self._projection_options = dict(
             kernel_initializer=keras.initializers.get(kernel_initializer),
             bias_initializer=keras.initializers.get(bias_initializer),
@@ -59,6 +94,53 @@ class ProjectedAttention(Layer):
             kernel_constraint=keras.constraints.get(kernel_constraint),
             bias_constraint=keras.constraints.get(bias_constraint),
         )
+        self.use_gate = use_gate
+        self.seed = seed
+        self.num_kv_heads = num_kv_heads
+        self.modifiers = [registry.get(modifier) for modifier in modifiers]
+        self.implementation = implementation
+        self.supports_masking = True  # the output carries the query's mask
+
+    @property
+    def value_dim(self) -> int:
+        """Depth of a head of the value."""
+        given = self._given_value_dim
+        return self.key_dim if given is None else given
+
+    @property
+    def attention_axes(self) -> tuple[int, ...] | None:
+        """Axes that look at each other; counted from 0 once they are known."""
+        return self._axes.axes if self.built else self._attention_axes
+
+    def build(self, query_shape, value_shape, key_shape=None):
+        key_shape = value_shape if key_shape is None else key_shape
+        self._axes = AttentionAxes.of(self._attention_axes, len(query_shape))
+        self._axes.check_shapes(query_shape, value_shape, key_shape)
+        if self.sliding_window is not None:
+            self._axes.check_order("sliding_window")
+        heads, depth, value_depth = self.num_heads, self.key_dim, self.value_dim
+        kv_heads = self.num_kv_heads or heads
+        make = self.make_projection
+        # In Keras' order, which is that of `get_weights` and of the seeds.
+        self.query_dense = make("query", query_shape, heads, depth)
+        self.key_dense = make("key", key_shape, kv_heads, depth)
+        if self.use_gate:
+            self._gate_dense = make(
+                "gate", query_shape, heads, value_depth, activation="sigmoid"
+            )
+        self.value_dense = make("value", value_shape, kv_heads, value_depth)
+        if self.dropout:
+            self.seed_generator = keras.random.SeedGenerator(self.seed)
+        self.output_dense = make(
+            "attention_output",
+            (*query_shape[:-1], heads, value_depth),
+            *(self._output_shape or query_shape[-1:]),
+            num_inputs=2,
+        )
+        for modifier in self.modifiers:
+            modifier.prepare(
+                (None, None, heads, depth), (None, None, kv_heads, depth)
+            )
 
     def quantized_call(self, *args, **kwargs):
         """Call as ever: it is the projections that are quantised."""
@@ -70,16 +152,27 @@ class ProjectedAttention(Layer):
             projection.quantize(mode, **options)
 
     def get_config(self):
-        options = {
-            name: keras.saving.serialize_keras_object(option)
-            for name, option in self._projection_options.items()
-        }
+        serialize = keras.saving.serialize_keras_object
+        options = self._projection_options.items()
         policy = keras.dtype_policies.serialize(self._policy_to_rebuild())
         return {
             **super().get_config(),
             "dtype": policy,
+            "num_heads": self.num_heads,
+            "key_dim": self.key_dim,
+            "value_dim": self._given_value_dim,
+            "dropout": self.dropout,
             "use_bias": self.use_bias,
-            **options,
+            "output_shape": self._output_shape,
+            "attention_axes": self._attention_axes,
+            "sliding_window": self.sliding_window,
+            "flash_attention": self.flash_attention,
+            **{name: serialize(option) for name, option in options},
+            "use_gate": self.use_gate,
+            "seed": self.seed,
+            "num_kv_heads": self.num_kv_heads,
+            "modifiers": [serialize(modifier) for modifier in self.modifiers],
+            "implementation": self.implementation,
         }
 
     def projections(self) -> list:
@@ -147,61 +240,19 @@ class ProjectedAttention(Layer):
         return policy_map(policy.name, changed)
 
 
-def project_each(inputs, projections) -> list:
-    """Project each of the inputs, in one product if they are all the same.
-
-    Self-attention then reads its input once, and the gradient of the input is
-    one product instead of three and two sums.
-
-    Args:
-        inputs: Tensors, (batch, ..., features).
-        projections: As many projections.
-
-    Returns:
-        A list of (batch, ..., heads, depth).
-    """
-    first = inputs[0]
-    if all(x is first for x in inputs) and all(
-        _is_plain(projection, first) for projection in projections
-    ):
-        return _project_together(first, projections)
-    pairs = zip(projections, inputs, strict=True)
-    return [projection(x) for projection, x in pairs]
-
-
-def _is_plain(projection, x):
-    """Whether it is x W + b, and nothing needs to know that it was called."""
-    return (
-        type(projection) is keras.layers.EinsumDense
-        and projection.compute_dtype == keras.backend.standardize_dtype(x.dtype)
-        and projection.quantization_mode is None
-        and projection.activity_regularizer is None
-        and not projection.lora_enabled
-    )
-
-
-def _project_together(x, projections):
-    shapes = [projection.kernel.shape[1:] for projection in projections]
-    sizes = [math.prod(shape) for shape in shapes]
-    kernels = [
-        ops.reshape(projection.kernel, (x.shape[-1], size))
-        for projection, size in zip(projections, sizes, strict=True)
-    ]
-    # Keras casts weights within a call only, and a step is none.
-    heads = ops.matmul(x, ops.cast(ops.concatenate(kernels, axis=1), x.dtype))
-    if projections[0].bias is not None:
-        biases = [ops.reshape(each.bias, (-1,)) for each in projections]
-        heads += ops.cast(ops.concatenate(biases, axis=0), x.dtype)
-    ends = list(itertools.accumulate(sizes))[:-1]
-    parts = ops.split(heads, ends, axis=-1)
-    return [
-        ops.reshape(part, (*ops.shape(x)[:-1], *shape))
-        for part, shape in zip(parts, shapes, strict=True)
-    ]
-
-
 def _policy_at(policy, path):
     """Return the policy for one path, out of the map if it is one."""
     # Keras' quantised projections do not look themselves up in a map.
     is_map = isinstance(policy, keras.dtype_policies.DTypePolicyMap)
     return policy[path] if is_map else policy
+
+
+def _as_tuple(value, name):
+    """Take an integer or several as a tuple; None stays None."""
+    value = (value,) if isinstance(value, int) else value
+    if value is None or isinstance(value, (list, tuple)):
+        return value and tuple(value)
+    raise ValueError(
+        f"`{name}` must be None, an integer, or a tuple of integers. "
+        f"Received: {name}={value!r}"
+    )

@@ -1,9 +1,11 @@
 """What the single-head attention layers share: all but the score."""
 
 import keras
+from keras import ops
 
 from keras_attn.attention import checks
-from keras_attn.attention.padding import without_padding
+from keras_attn.attention.memory import clean_memory
+from keras_attn.attention.memory import pack_memory
 from keras_attn.base.layer import Layer
 from keras_attn.ops import masks
 from keras_attn.ops.checks import dropout_rate
@@ -17,7 +19,8 @@ class SingleHeadAttention(Layer):
 
     The functions `key` and `value` leave h alone, or are W h + b ("linear"),
     or σ(W h + b) with σ a Keras activation. A subclass says in `attend` how
-    keys are scored.
+    keys are scored. `call` is `project_memory` and `attend_memory`, which may
+    be called apart: a decoder that goes step by step projects its memory once.
 
     Args:
         key_projection, value_projection: None, "linear" or the name of an
@@ -31,6 +34,8 @@ class SingleHeadAttention(Layer):
         query_mask: (batch, query); padded queries get zeros.
         value_mask, key_mask: (batch, key); padded keys are not seen.
         attention_mask: Broadcastable to (batch, query, key).
+        query_positions: (batch or 1, query), where the queries stand if they
+            do not count from 0.
         return_attention_scores: Whether to return the weights as well.
         use_causal_mask: Whether query i sees keys 0 to i only.
 
@@ -90,31 +95,92 @@ class SingleHeadAttention(Layer):
         value_mask=None,
         key_mask=None,
         attention_mask=None,
+        query_positions=None,
         return_attention_scores=False,
         use_causal_mask=False,
         training=None,
     ):
-        key = value if key is None else key
-        mask = masks.for_attention(
+        # Their names, for what the checks say; from here on they are one.
+        padding = masks.for_attention(
             value_mask=value_mask,
             key_mask=key_mask,
-            attention_mask=attention_mask,
             shape=(query.shape[0], query.shape[1], value.shape[1]),
+        )  # (batch, 1, key)
+        memory = self.project_memory(
+            value, key, mask=None if padding is None else padding[:, 0]
         )
-        query, value, key = without_padding(
+        return self.attend_memory(
             query,
-            value,
-            key,
+            memory,
+            query_positions=query_positions,
             query_mask=query_mask,
-            value_mask=value_mask,
-            key_mask=key_mask,
+            attention_mask=attention_mask,
+            return_attention_scores=return_attention_scores,
+            use_causal_mask=use_causal_mask,
+            training=training,
         )
+
+    def project_memory(self, value, key=None, *, mask=None) -> dict:
+        """Project keys and values once, for `attend_memory`.
+
+        Args:
+            value: (batch, key, value_features).
+            key: (batch, key, key_features); `value` if not given.
+            mask: (batch, key) booleans, False for padding, which may hold
+                anything, NaN too; or None.
+
+        Returns:
+            The memory: "key" and "value" as they are scored and summed,
+            (batch, key, features), and the "mask" if there is one.
+        """
+        value, key, mask = clean_memory(self, value, key, mask)
+        key = key if self.key_layer is None else self.key_layer(key)
+        value = value if self.value_layer is None else self.value_layer(value)
+        return pack_memory(self.project_key(key), value, mask)
+
+    def attend_memory(
+        self,
+        query,
+        memory,
+        *,
+        query_positions=None,
+        query_mask=None,
+        attention_mask=None,
+        return_attention_scores=False,
+        use_causal_mask=False,
+        training=None,
+    ):
+        """Attend to a memory, as `call` does to what it was made of.
+
+        Args:
+            query: (batch, query, query_features).
+            memory: What `project_memory` returned.
+            query_positions, query_mask, attention_mask,
+                return_attention_scores, use_causal_mask, training: As for
+                `call`.
+
+        Returns:
+            As `call`.
+        """
+        query = ops.cast(query, self.compute_dtype)
+        query = masks.zero_padding(query, query_mask)
+        key, value = memory["key"], memory["value"]
+        padding = memory.get("mask")
+        query_mask = masks.as_boolean(query_mask, "query_mask")
+        if query_positions is None:
+            query_positions = self.count_positions(query, query_mask)
         dropout = self.dropout if training else 0.0
         output, weights = self.attend(
             query,
-            key if self.key_layer is None else self.key_layer(key),
-            value if self.value_layer is None else self.value_layer(value),
-            mask=mask,
+            key,
+            value,
+            mask=masks.for_attention(
+                value_mask=padding,
+                attention_mask=attention_mask,
+                shape=(query.shape[0], query.shape[1], value.shape[1]),
+            ),
+            query_positions=query_positions,
+            key_positions=self.count_positions(key, padding),
             causal=use_causal_mask,
             dropout=dropout,
             seed=self.seed_generator.next() if dropout else None,
@@ -137,6 +203,14 @@ class SingleHeadAttention(Layer):
         """Width of key(h): unless overridden, the width of h."""
         return key_shape[-1]
 
+    def project_key(self, key):
+        """What the score makes of key(h) alone; nothing unless overridden."""
+        return key
+
+    def count_positions(self, sequence, mask):
+        """Where (batch, length, …) vectors stand: (batch or 1, length)."""
+        return masks.from_start(sequence)
+
     def attend(
         self,
         query,
@@ -144,18 +218,21 @@ class SingleHeadAttention(Layer):
         value,
         *,
         mask,
+        query_positions,
+        key_positions,
         causal: bool,
         dropout: float,
         seed,
         return_weights: bool,
     ):
-        """Look at the keys; to be defined by each score.
+        """Attend to a memory; to be defined by each score.
 
         Args:
             query: (batch, query, query_features).
-            key, value: (batch, key, features), as their functions left them.
+            key, value: (batch, key, features), as `project_memory` left them.
             mask: Broadcastable to (batch, query, key), or None.
-            causal: Whether query i sees keys 0 to i only.
+            query_positions, key_positions: (batch or 1, length).
+            causal: Whether keys at later positions are hidden.
             dropout, seed: Fraction of the weights dropped, and (2,) integers.
             return_weights: Whether the weights are wanted.
 

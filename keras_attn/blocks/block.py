@@ -129,28 +129,6 @@ class Block(Layer):
             dtype=self.dtype_policy,
         )
 
-    def go_through(self, x, look, cross=None, training=None):
-        """Lead x through the sublayers.
-
-        Args:
-            x: (batch, length, features).
-            look: Self-attention, as a function of its input.
-            cross: Cross-attention likewise; None if there is none.
-            training: Whether anything is dropped.
-
-        Returns:
-            (batch, length, features).
-        """
-        output = look(self.attention_residual.before(x))
-        x = self.attention_residual.after(x, output, training)
-        if cross is not None:
-            output = cross(self.cross_residual.before(x))
-            x = self.cross_residual.after(x, output, training)
-        output = self.feed_forward(
-            self.feed_forward_residual.before(x), training=training
-        )
-        return self.feed_forward_residual.after(x, output, training)
-
     def get_config(self):
         serialize = keras.saving.serialize_keras_object
         activation = self.activation

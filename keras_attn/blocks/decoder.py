@@ -1,6 +1,7 @@
 """The block that a decoder is a stack of."""
 
 import keras
+from keras import ops
 
 from keras_attn.blocks.block import Block
 from keras_attn.ops import masks
@@ -76,47 +77,40 @@ class DecoderBlock(Block):
         # Keras fills in `mask` if a layer is called with one tensor only, and
         # `inputs_mask` if there are more.
         mask = inputs_mask if mask is None else mask
-        inputs = masks.zero_padding(inputs, mask, "mask")
-        options = {
-            "return_attention_scores": return_attention_scores,
-            "training": training,
-        }
-        weights = []
-
-        def keep(answer):
-            output, *seen = answer if return_attention_scores else (answer,)
-            weights.extend(seen)
-            return output
-
-        def look(x):
-            return keep(
-                self.self_attention(
-                    x,
-                    x,
-                    query_mask=mask,
-                    value_mask=mask,
-                    attention_mask=attention_mask,
-                    use_causal_mask=use_causal_mask,
-                    **options,
-                )
-            )
-
-        def cross(x):
-            return keep(
-                self.cross_attention(
-                    x,
-                    memory,
-                    query_mask=mask,
-                    value_mask=memory_mask,
-                    **options,
-                )
-            )
-
         self._check_memory(memory)
-        output = self.go_through(
-            inputs, look, None if memory is None else cross, training
+        x = masks.zero_padding(inputs, mask, "mask")
+        seen = ()
+
+        y = self.attention_residual.before(x)
+        y = self.self_attention(
+            y,
+            y,
+            query_mask=mask,
+            value_mask=mask,
+            attention_mask=attention_mask,
+            use_causal_mask=use_causal_mask,
+            return_attention_scores=return_attention_scores,
+            training=training,
         )
-        return (output, *weights) if return_attention_scores else output
+        y, *own = y if return_attention_scores else (y,)
+        x = self.attention_residual.after(x, y, training)
+
+        if memory is not None:
+            y = self.cross_attention(
+                self.cross_residual.before(x),
+                memory,
+                query_mask=mask,
+                value_mask=memory_mask,
+                return_attention_scores=return_attention_scores,
+                training=training,
+            )
+            y, *seen = y if return_attention_scores else (y,)
+            x = self.cross_residual.after(x, y, training)
+
+        y = self.feed_forward_residual.before(x)
+        y = self.feed_forward(y, training=training)
+        x = self.feed_forward_residual.after(x, y, training)
+        return (x, *own, *seen) if return_attention_scores else x
 
     def prefill(self, inputs, lengths, max_length: int):
         """Read whole prompts at once, and keep what `step` needs.
@@ -131,53 +125,55 @@ class DecoderBlock(Block):
         Returns:
             (rows, prompt, features) output and the cache.
         """
-        caches = []
-
-        def look(x):
-            output, cache = self.self_attention.prefill(x, lengths, max_length)
-            caches.append(cache)
-            return output
-
         self._check_memory(None)
-        return self.go_through(inputs, look), *caches
+        x = inputs
+        y = self.attention_residual.before(x)
+        y, cache = self.self_attention.prefill(y, lengths, max_length)
+        x = self.attention_residual.after(x, y)
+        y = self.feed_forward(self.feed_forward_residual.before(x))
+        return self.feed_forward_residual.after(x, y), cache
 
-    def remember(self, memory):
-        """Project the memory once, for all steps: (rows, source, features)."""
+    def project_memory(self, memory, *, mask=None) -> dict:
+        """Project the memory once, for all steps.
+
+        Args:
+            memory: (rows, source, memory_features).
+            mask: (rows, source) booleans, False for padding; or None.
+
+        Returns:
+            What the cross-attention's own `project_memory` returns.
+        """
         self._check_memory(memory)
-        return self.cross_attention.remember(memory)
+        return self.cross_attention.project_memory(memory, mask=mask)
 
-    def step(self, inputs, cache, positions, memory=None, memory_mask=None):
+    def step(self, inputs, cache, positions, memory=None):
         """Go on by one token.
 
         Args:
             inputs: (rows, 1, features).
             cache: What `prefill` or the last `step` returned.
             positions: (rows,) integers, where the tokens stand.
-            memory: What `remember` returned, or None.
-            memory_mask: (rows, source) booleans.
+            memory: What `project_memory` returned, or None.
 
         Returns:
             (rows, 1, features) output, the cache, and the weights of
             cross-attention, (rows, heads, 1, source), or None.
         """
-        caches, weights = [], [None]
-
-        def look(x):
-            output, kept = self.self_attention.step(x, cache, positions)
-            caches.append(kept)
-            return output
-
-        def cross(x):
-            output, weights[0] = self.cross_attention.recall(
-                x, memory, positions, memory_mask, True
-            )
-            return output
-
         self._check_memory(memory)
-        output = self.go_through(
-            inputs, look, None if memory is None else cross
-        )
-        return output, *caches, *weights
+        x, weights = inputs, None
+        y = self.attention_residual.before(x)
+        y, cache = self.self_attention.step(y, cache, positions)
+        x = self.attention_residual.after(x, y)
+        if memory is not None:
+            y, weights = self.cross_attention.attend_memory(
+                self.cross_residual.before(x),
+                memory,
+                query_positions=ops.cast(positions, "int32")[:, None],
+                return_attention_scores=True,
+            )
+            x = self.cross_residual.after(x, y)
+        y = self.feed_forward(self.feed_forward_residual.before(x))
+        return self.feed_forward_residual.after(x, y), cache, weights
 
     def _check_memory(self, memory):
         if (memory is None) != (self.cross_attention is None):

@@ -62,23 +62,23 @@ class EncoderBlock(Block):
         # Keras fills in `mask` if a layer is called with one tensor only, and
         # `inputs_mask` if there is an `attention_mask` as well.
         mask = inputs_mask if mask is None else mask
-        inputs = masks.zero_padding(inputs, mask, "mask")
-        weights = []
+        x = masks.zero_padding(inputs, mask, "mask")
 
-        def look(x):
-            answer = self.self_attention(
-                x,
-                x,
-                query_mask=mask,
-                value_mask=mask,
-                attention_mask=attention_mask,
-                use_causal_mask=use_causal_mask,
-                return_attention_scores=return_attention_scores,
-                training=training,
-            )
-            output, *seen = answer if return_attention_scores else (answer,)
-            weights.extend(seen)
-            return output
+        y = self.attention_residual.before(x)
+        y = self.self_attention(
+            y,
+            y,
+            query_mask=mask,
+            value_mask=mask,
+            attention_mask=attention_mask,
+            use_causal_mask=use_causal_mask,
+            return_attention_scores=return_attention_scores,
+            training=training,
+        )
+        y, *weights = y if return_attention_scores else (y,)
+        x = self.attention_residual.after(x, y, training)
 
-        output = self.go_through(inputs, look, training=training)
-        return (output, *weights) if return_attention_scores else output
+        y = self.feed_forward_residual.before(x)
+        y = self.feed_forward(y, training=training)
+        x = self.feed_forward_residual.after(x, y, training)
+        return (x, *weights) if return_attention_scores else x

@@ -188,15 +188,15 @@ class Stack(Layer):
             ]
         )
 
-    def step(self, inputs, caches, positions, memories=None, memory_mask=None):
+    def step(self, inputs, caches, positions, memories=None):
         """Go on by one token.
 
         Args:
             inputs: (rows, features), the vectors of the newest tokens.
             caches: What `prefill`, `empty_caches` or the last `step` returned.
             positions: (rows,) integers, where the tokens stand.
-            memories: For each block what its `remember` returned, or None.
-            memory_mask: (rows, source) booleans.
+            memories: For each block what its `project_memory` returned; or
+                None.
 
         Returns:
             (rows, features) output, the caches, and the last block's weights
@@ -209,7 +209,7 @@ class Stack(Layer):
             self.blocks, *caches, memories, strict=True
         ):
             x, cache, weights = block.step(
-                x, State(carried, constant), positions, memory, memory_mask
+                x, State(carried, constant), positions, memory
             )
             kept.append(cache)
         return self._finish(x)[:, 0], _side_by_side(kept), weights

@@ -1,11 +1,36 @@
-"""Attention that forms the whole (query, key) matrix."""
+"""Attention that forms the whole matrix of scores: softmax(Q Kᵀ) V."""
+
+import dataclasses
 
 import tensorflow as tf
 
 from keras_attn.ops import masks
-from keras_attn.ops.kv_blocks import Part
-from keras_attn.ops.kv_blocks import attend_parts
+from keras_attn.ops.dropout import seeded_dropout
 from keras_attn.ops.scores import Rules
+from keras_attn.ops.scores import accumulation_dtype
+from keras_attn.ops.scores import grouped_matmul
+from keras_attn.ops.scores import scaled
+from keras_attn.ops.scores import tile_scores
+from keras_attn.ops.softmax import masked_softmax
+
+
+@dataclasses.dataclass(frozen=True)
+class KeyValueBlock:
+    """Keys and values that lie in one place, such as a cache.
+
+    Args:
+        key, value: (batch, kv_heads, key, depth).
+        positions: (batch or 1, key) integers.
+        mask: Booleans, broadcastable to (batch, heads, query, key), or None;
+            all blocks of one attention have one, or none has.
+        bias: Broadcastable likewise, or None.
+    """
+
+    key: tf.Tensor
+    value: tf.Tensor
+    positions: tf.Tensor
+    mask: tf.Tensor | None = None
+    bias: tf.Tensor | None = None
 
 
 def dense_attention(
@@ -48,10 +73,10 @@ def dense_attention(
     )
     if segments is not None:
         mask = masks.combine(mask, masks.by_segment(*segments)[:, None])
-    output, weights = attend_parts(
+    output, weights = block_attention(
         rules,
         query,
-        [Part(key, value, key_positions, mask, bias)],
+        [KeyValueBlock(key, value, key_positions, mask, bias)],
         query_positions,
         parameters=parameters,
         dropout=dropout,
@@ -62,3 +87,120 @@ def dense_attention(
         masks.zero_padding(output, query_mask),
         masks.zero_padding(weights, query_mask, axis=2),
     )
+
+
+def block_attention(
+    rules: Rules,
+    query,
+    blocks: list[KeyValueBlock],
+    query_positions,
+    *,
+    exclusion=None,
+    parameters=(),
+    dropout: float = 0.0,
+    seed=None,
+):
+    """Attend to several blocks of keys as to one, without joining them.
+
+        output = Σ softmax(scores of all blocks)[block] value[block]
+
+    Args:
+        rules, parameters: As for `tile_scores`.
+        query: (batch, heads, query, depth).
+        blocks: At least one.
+        query_positions: (batch or 1, query) integers.
+        exclusion: In place of masks, what `softmax.exclusion` makes of one for
+            the keys of all blocks: many layers can share it. Each query must
+            see a key.
+        dropout: Fraction of the weights dropped.
+        seed: (2,) integers, if there is dropout.
+
+    Returns:
+        (batch, heads, query, depth) output in the dtype of the values, and
+        the (batch, heads, query, keys of all blocks) weights that made it.
+    """
+    query = scaled(query, rules)
+    scored = [
+        tile_scores(
+            rules,
+            query,
+            block.key,
+            query_positions,
+            block.positions,
+            bias=block.bias,
+            mask=block.mask,
+            parameters=parameters,
+        )
+        for block in blocks
+    ]
+    scores, visible = (_end_to_end(each) for each in zip(*scored, strict=True))
+    if exclusion is not None:
+        scores += exclusion
+    sinks = rules.sinks(parameters)
+    if sinks is not None:
+        sinks = tf.cast(sinks, scores.dtype)[:, None, None]
+    return softmax_weighted_sum(
+        scores,
+        [block.value for block in blocks],
+        mask=visible,
+        sinks=sinks,
+        dropout=dropout,
+        seed=seed,
+    )
+
+
+def softmax_weighted_sum(
+    scores,
+    values: list,
+    *,
+    mask=None,
+    sinks=None,
+    gain=None,
+    dropout: float = 0.0,
+    seed=None,
+):
+    """Turn scores into weights, and bring back the mean of the values.
+
+        weights = softmax(scores) · gain
+        output  = weights value
+
+    Args:
+        scores: (batch, heads, query, keys of all values).
+        values: One or more (batch, kv_heads, key, depth), as if end to end.
+        mask, sinks: As for `masked_softmax`.
+        gain: What the weights are multiplied by, broadcastable to them; None
+            for 1.
+        dropout: Fraction of the weights dropped.
+        seed: (2,) integers, if there is dropout.
+
+    Returns:
+        (batch, heads, query, depth) output and the weights that made it, both
+        in the dtype of the values; summed in float32 or wider.
+    """
+    dtype = values[0].dtype
+    weights = masked_softmax(scores, mask, sinks)
+    weights = tf.cast(weights, accumulation_dtype(dtype))
+    if gain is not None:
+        weights *= tf.cast(gain, weights.dtype)
+    if dropout:
+        weights = seeded_dropout(weights, dropout, seed)
+    output = _weighted_sum(weights, values)
+    return tf.cast(output, dtype), tf.cast(weights, dtype)
+
+
+def _end_to_end(tensors):
+    if len(tensors) == 1 or tensors[0] is None:
+        return tensors[0]
+    return tf.concat(tensors, axis=-1)
+
+
+def _weighted_sum(weights, values):
+    shares = [weights]
+    if len(values) > 1:
+        lengths = [tf.shape(value)[2] for value in values]
+        shares = tf.split(weights, lengths, axis=-1, num=len(values))
+    sums = [
+        grouped_matmul(share, tf.cast(value, share.dtype), transpose_key=False)
+        for share, value in zip(shares, values, strict=True)
+    ]
+    return sum(sums[1:], sums[0])

@@ -7,11 +7,25 @@ from keras import ops
 EXCLUDED = -1e30
 
 
-def exclude(scores, mask):
-    """Give masked scores a value that no softmax will notice.
+def exclusion(mask, dtype):
+    """What to add to scores so that no softmax notices the masked ones.
 
     Added, not selected: a gradient goes back through an addition as it is,
     where a selection takes another pass over the scores.
+
+    Args:
+        mask: Booleans, True where scores count.
+        dtype: Of the scores, float32 or wider.
+
+    Returns:
+        Like `mask`, of floats.
+    """
+    zero = ops.zeros((), dtype)
+    return ops.where(mask, zero, ops.cast(EXCLUDED, dtype))
+
+
+def exclude(scores, mask):
+    """Give masked scores a value that no softmax will notice.
 
     Args:
         scores: Floats in float32 or wider.
@@ -21,10 +35,7 @@ def exclude(scores, mask):
     Returns:
         Like `scores`.
     """
-    if mask is None:
-        return scores
-    zero = ops.zeros((), scores.dtype)
-    return scores + ops.where(mask, zero, ops.cast(EXCLUDED, scores.dtype))
+    return scores if mask is None else scores + exclusion(mask, scores.dtype)
 
 
 def masked_softmax(scores, mask=None, sinks=None):

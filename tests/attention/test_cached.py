@@ -194,7 +194,7 @@ def test_the_weights_are_those_that_made_the_step(case, sequence, rng):
     ("case", "masked"),
     [*[(case, True) for case in CASES], ("mha", False), ("everything", False)],
 )
-def test_recalling_equals_the_cross_attention_call(case, masked, sequence, rng):
+def test_a_memory_is_attended_to_as_in_a_call(case, masked, sequence, rng):
     layer = make(case, rng, value_features=8)
     memory = rng.normal(size=(ROWS, 5, 8)).astype("float32")
     mask = np.arange(5) < np.array([[5], [1], [3]])
@@ -202,12 +202,13 @@ def test_recalling_equals_the_cross_attention_call(case, masked, sequence, rng):
     expected, expected_weights = layer(
         sequence, memory, value_mask=mask, return_attention_scores=True
     )
-    kept = layer.remember(memory)
+    kept = layer.project_memory(memory, mask=mask)
     positions = np.array([6, 0, 2])
     token = sequence[np.arange(ROWS), positions][:, None]
-    silent = layer.recall(token, kept, positions, mask)
-    output, weights = layer.recall(
-        token, kept, positions, mask, return_attention_scores=True
+    options = {"query_positions": positions[:, None]}
+    silent = layer.attend_memory(token, kept, **options)
+    output, weights = layer.attend_memory(
+        token, kept, **options, return_attention_scores=True
     )
     np.testing.assert_array_equal(output, silent)
     for row, position in enumerate(positions):
@@ -219,12 +220,12 @@ def test_recalling_equals_the_cross_attention_call(case, masked, sequence, rng):
         )
 
 
-def test_a_key_of_its_own_is_remembered(sequence, rng):
+def test_a_key_of_its_own_is_projected(sequence, rng):
     layer = MultiHeadAttention(HEADS, DEPTH)
     value, key = rng.normal(size=(2, ROWS, 5, 8)).astype("float32")
     expected = layer(sequence, value, key)
-    kept = layer.remember(value, key)
-    output = layer.recall(sequence[:, 2:3], kept, [2] * ROWS)
+    kept = layer.project_memory(value, key)
+    output = layer.attend_memory(sequence[:, 2:3], kept)
     np.testing.assert_allclose(output[:, 0], expected[:, 2], atol=1e-5)
 
 
@@ -342,7 +343,7 @@ def test_the_cache_has_the_dtype_that_is_computed_in(
     expected = layer(sequence, sequence, use_causal_mask=True)
     _, kept = layer.prefill(sequence[:, :4], [4, 4, 4], LENGTH)
     empty = layer.empty_cache(ROWS, LENGTH)
-    memory = layer.remember(sequence)
+    memory = layer.project_memory(sequence)
     for leaf in tf.nest.flatten([kept.carried, empty, memory]):
         assert leaf.dtype == dtype
     output, kept = layer.step(sequence[:, 4:5], kept, [4, 4, 4])
@@ -354,7 +355,7 @@ def test_the_cache_has_the_dtype_that_is_computed_in(
         tf.cast(expected[:, 4], "float32"),
         atol=1e-6 if dtype == "float64" else 3e-2,
     )
-    assert layer.recall(sequence[:, :1], memory, [0, 0, 0]).dtype == dtype
+    assert layer.attend_memory(sequence[:, :1], memory).dtype == dtype
 
 
 def test_lora_and_integers_of_any_width_step_alike(sequence, rng):

@@ -218,3 +218,21 @@ def test_rejects_at_construction(arguments, message):
 def test_widths_that_differ_need_the_general_score(inputs):
     with pytest.raises(ValueError, match="Use `score='general'`"):
         LocalAttention(2, score="dot")(inputs["query"], inputs["value"])
+
+
+def test_keys_and_values_may_be_projected_first(inputs, rng):
+    layer = LocalAttention(
+        1,
+        alignment="monotonic",
+        score="dot",
+        key_projection="linear",
+        value_projection="tanh",
+    )
+    query, value = inputs["query"], inputs["value"]
+    layer(query, value)
+    layer.set_weights([rng.normal(size=w.shape) for w in layer.weights])
+    kernel, bias, value_kernel, value_bias = layer.get_weights()
+    expected = LocalAttention(1, alignment="monotonic", score="dot")(
+        query, np.tanh(value @ value_kernel + value_bias), value @ kernel + bias
+    )
+    np.testing.assert_allclose(layer(query, value), expected, atol=1e-5)

@@ -175,8 +175,8 @@ def test_steps_equal_the_call(init, with_memory, inputs, memory, rng):
             memory_mask=MEMORY_MASK,
             return_attention_scores=True,
         )
-        kept = block.remember(memory)
-        options = {"memory": kept, "memory_mask": MEMORY_MASK}
+        kept = block.project_memory(memory, mask=MEMORY_MASK)
+        options = {"memory": kept}
         cache, start = block.self_attention.empty_cache(2, 5), [0, 0]
     else:
         expected, options = block(inputs), {}
@@ -207,7 +207,7 @@ def test_a_mixed_policy_steps_in_its_compute_dtype(inputs, memory):
     expected = block(inputs, memory)
     x = tf.cast(inputs[:, :1], "bfloat16")
     cache = block.self_attention.empty_cache(2, 5)
-    kept = block.remember(tf.cast(memory, "bfloat16"))
+    kept = block.project_memory(tf.cast(memory, "bfloat16"))
     output, cache, _ = block.step(x, cache, [0, 0], kept)
     assert output.dtype == cache.carried["key"].dtype == "bfloat16"
     np.testing.assert_allclose(
@@ -224,7 +224,7 @@ def test_a_memory_is_given_always_or_never(inputs, memory):
     with pytest.raises(ValueError, match=r"built without a memory.*with one"):
         alone(inputs, memory)
     with pytest.raises(ValueError, match="built without a memory"):
-        alone.remember(memory)
+        alone.project_memory(memory)
     with pytest.raises(ValueError, match=r"built with a memory.*without one"):
         reader(inputs)
     with pytest.raises(ValueError, match="built with a memory"):

@@ -180,16 +180,17 @@ class Transformer(PresetModel):
         if memory is None:
             memory = self.memory(source)
         rows, length = ops.shape(source)
-        kept = [block.remember(memory) for block in self.decoder.blocks]
         caches = self.decoder.empty_caches(rows, max_length)
         carried = {
             "position": ops.zeros((rows,), "int32"),
             "caches": caches.carried,
         }
-        constant = {"caches": caches.constant, "heads": kept}
         mask = self.source_embedding.compute_mask(source)
-        if mask is not None:
-            constant["mask"] = mask
+        memories = [
+            block.project_memory(memory, mask=mask)
+            for block in self.decoder.blocks
+        ]
+        constant = {"caches": caches.constant, "memories": memories}
         if keep_attention:
             carried["attention"] = ops.zeros((rows, max_length, length))
         return State(carried, constant)
@@ -215,8 +216,7 @@ class Transformer(PresetModel):
             self.target_embedding(token),
             State(carried["caches"], constant["caches"]),
             positions,
-            constant["heads"],
-            constant.get("mask"),
+            constant["memories"],
         )
         carried = {
             **carried,
