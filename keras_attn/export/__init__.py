@@ -1,5 +1,7 @@
 """From a trained model to one SavedModel that TF Serving runs.
 
+servable        makes of a model what is served, to be asked in Python, as a
+                Servable
 export_model    writes a version of a model
 verify          loads it as a server does, and asks it
 inspect         tells what it can be asked
@@ -19,6 +21,8 @@ from keras_attn.export.bundle.inspection import inspect
 from keras_attn.export.exporting import export_model
 from keras_attn.export.graph.signature import Signature
 from keras_attn.export.loader.loaded_model import LoadedModel
+from keras_attn.export.servables import Servable
+from keras_attn.export.servables import servable
 from keras_attn.export.server.loopback_server import LoopbackServer
 from keras_attn.export.server.loopback_server import serve
 from keras_attn.export.tasks.functional import FunctionalPrediction
@@ -40,6 +44,7 @@ __all__ = [
     "LoadedModel",
     "LoopbackServer",
     "MaskFilling",
+    "Servable",
     "Signature",
     "Task",
     "TextClassification",
@@ -51,6 +56,7 @@ __all__ = [
     "export_model",
     "inspect",
     "register_task",
+    "servable",
     "serve",
     "verify",
 ]

@@ -7,23 +7,22 @@ from collections.abc import Sequence
 import keras
 import tensorflow as tf
 
+from keras_attn.base.wait_notice import WaitNotice
 from keras_attn.export.bundle import warmup as warmups
 from keras_attn.export.bundle.model_card import write_model_card
 from keras_attn.export.bundle.recorded_examples import write_examples
 from keras_attn.export.bundle.user_requests import add_requests
 from keras_attn.export.bundle.versions import new_version
 from keras_attn.export.graph.graph_dedup import merge_equal_nodes
-from keras_attn.export.graph.signature import Signature
-from keras_attn.export.graph.utf8 import to_utf8
-from keras_attn.export.tasks import registry
-from keras_attn.export.tasks.task import Task
+from keras_attn.export.servables import Servable
+from keras_attn.export.servables import servable
 from keras_attn.export.verify import verification
 
 MAIN = "serving_default"
 
 
 def export_model(
-    model: keras.Model,
+    model: keras.Model | Servable,
     folder: str | pathlib.Path,
     *,
     tokenizer=None,
@@ -46,7 +45,8 @@ def export_model(
     is never overwritten.
 
     Args:
-        model: A model of ours, or any functional one, that has its weights.
+        model: A model of ours, or any functional one, that has its weights;
+            or what `servable` made of it, with its settings.
         folder: Where the versions of this model are; its name is the model's
             in the server.
         tokenizer: The one that the model was trained with; where source and
@@ -67,21 +67,27 @@ def export_model(
     Returns:
         The folder of the version.
     """
-    task = registry.for_model(
-        model,
-        tokenizer=tokenizer,
-        search=search,
-        max_length=max_length,
-        labels=labels,
-        xla=xla or None,
+    settings = {
+        "tokenizer": tokenizer,
+        "search": search,
+        "max_length": max_length,
+        "labels": labels,
+        "xla": xla,
         **options,
-    )
-    signatures = add_requests(task.signatures(), warmup)
+    }
+    if isinstance(model, Servable):
+        _check_no_settings(settings)
+        made = model
+    else:
+        made = servable(model, **settings)
+    signatures = add_requests([*made.signatures.values()], warmup)
     if warmup is not False:
         warmups.require_protos()
     writer = new_version(folder, version)
-    with writer as partial:
-        functions = save(task, signatures, partial)
+    notice = WaitNotice("keras_attn.export", "tracing signatures")
+    with writer as partial, notice:
+        functions = save(made, partial, notice)
+        notice.say("asking the examples")
         examples = _answers(signatures, functions)
         write_examples(partial, examples)
         if warmup is not False:
@@ -89,27 +95,37 @@ def export_model(
             warmups.write_warmup(partial, requests)
         write_model_card(partial, pathlib.Path(folder).name, metadata)
         if verify:
+            notice.say("verifying in the C++ loader")
             verification.verify(partial, verbose=False)
     return writer.path
 
 
 def save(
-    task: Task, signatures: Sequence[Signature], folder: str | pathlib.Path
+    made: Servable,
+    folder: str | pathlib.Path,
+    notice: WaitNotice | None = None,
 ) -> dict:
-    """Write a SavedModel of a task.
+    """Write a SavedModel of a servable.
 
     Args:
-        task: Holds the weights and the tables.
-        signatures: The main one first; it is also "serving_default".
+        made: Holds the weights, the tables and the graphs. Its first
+            signature is also "serving_default".
         folder: Where to; it may exist.
+        notice: Says what is being done.
 
     Returns:
         The traced functions by name.
     """
-    functions = {each.name: _trace(each) for each in signatures}
-    functions = {MAIN: functions[signatures[0].name], **functions}
+    notice = notice or WaitNotice("keras_attn.export", "")
+    verbs = list(made.signatures)
+    functions = {MAIN: None}
+    for number, verb in enumerate(verbs, 1):
+        notice.say(f"tracing {verb!r}, {number} of {len(verbs)}")
+        functions[verb] = made.function(verb)
+    functions[MAIN] = functions[verbs[0]]
+    notice.say("writing the graph and the weights")
     tf.saved_model.save(
-        task,
+        made.task,
         str(folder),
         functions,
         # Whoever serves a model does not train it.
@@ -119,25 +135,14 @@ def save(
     return functions
 
 
-def _trace(signature):
-    specs = {
-        name: tf.TensorSpec(spec.shape, spec.dtype, name)
-        for name, spec in signature.inputs.items()
-    }
-
-    def respond(**inputs):
-        outputs = signature.function(**inputs)
-        return {name: _readable(name, outputs[name]) for name in outputs}
-
-    function = tf.function(respond, autograph=False)
-    return function.get_concrete_function(**specs)
-
-
-def _readable(name, output):
-    """Make text of strings, which would else be no JSON over REST."""
-    # TF Serving writes these in base 64.
-    is_text = output.dtype == tf.string and not name.endswith("_bytes")
-    return to_utf8(output) if is_text else output
+def _check_no_settings(settings):
+    usual = {"search": "greedy", "xla": False}
+    given = [k for k, v in settings.items() if v != usual.get(k)]
+    if given:
+        raise ValueError(
+            "A servable has its settings already: give them to `servable`. "
+            f"Received: {', '.join(given)}"
+        )
 
 
 def _answers(signatures, functions):

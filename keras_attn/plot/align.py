@@ -1,5 +1,6 @@
 """A picture of the attention weights of each written token."""
 
+from collections.abc import Mapping
 from collections.abc import Sequence
 
 import numpy as np
@@ -16,7 +17,13 @@ SCALE_TOKENS = 4, 12  # the scale is as high as the table, within these
 MAX_LABEL = 24  # characters, beyond which a label would dwarf the picture
 
 
-def alignment(weights, source: Sequence, target: Sequence):
+def alignment(
+    weights,
+    source: Sequence | None = None,
+    target: Sequence | None = None,
+    *,
+    row: int = 0,
+):
     """Draw attention weights as a table: a row for each token written.
 
     The darker a cell, the more the row's token attended to the column's. White
@@ -36,6 +43,13 @@ def alignment(weights, source: Sequence, target: Sequence):
     Reference:
         Bahdanau et al. 2015, figure 3. https://arxiv.org/abs/1409.0473
     """
+    if isinstance(weights, Mapping):
+        weights, source, target = _of_answer(weights, row, source, target)
+    if source is None or target is None:
+        raise ValueError(
+            "`source` and `target` are needed beside weights: the labels of "
+            "the columns and of the rows."
+        )
     weights = _as_table(weights, len(source), len(target))
     source = [_label(token) for token in source]
     target = [_label(token) for token in target]
@@ -81,6 +95,42 @@ def alignment(weights, source: Sequence, target: Sequence):
 
     fit_to_drawing(figure)
     return figure
+
+
+def _of_answer(answer, row, source, target):
+    """The weights of one text and its labels, without padding."""
+    if source is not None or target is not None:
+        raise ValueError(
+            "An answer has its own labels: leave `source` and `target` out."
+        )
+    needed = ("source_tokens", "source_lengths", "answer_tokens")
+    needed = *needed, "answer_lengths", "weights"
+    missing = [name for name in needed if name not in answer]
+    if missing:
+        raise ValueError(
+            "An answer that can be drawn is that of a servable's `attention`, "
+            f"with {', '.join(needed)}. Received one without: "
+            f"{', '.join(missing)}"
+        )
+    rows = len(answer["weights"])
+    if not -rows <= row < rows:
+        raise ValueError(
+            f"`row` must be one of the answer's {rows} texts, from 0. "
+            f"Received: row={row}"
+        )
+    width, height = (
+        int(answer[name][row]) for name in ("source_lengths", "answer_lengths")
+    )
+    if not height:
+        raise ValueError(
+            f"There is nothing to draw: text {row} was not valid, so nothing "
+            "was written. Draw another `row`."
+        )
+    return (
+        np.asarray(answer["weights"][row])[:height, :width],
+        list(answer["source_tokens"][row][:width]),
+        list(answer["answer_tokens"][row][:height]),
+    )
 
 
 def _as_table(weights, num_source, num_target):

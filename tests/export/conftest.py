@@ -1,6 +1,7 @@
 import pytest
 import tensorflow as tf
 
+from keras_attn.export import Servable
 from keras_attn.export import exporting
 from keras_attn.export.tasks import registry
 from tests.export import writers
@@ -13,13 +14,13 @@ def export_task(tmp_path_factory):
     def export(model, **settings):
         task = registry.for_model(model, **settings)
         folder = tmp_path_factory.mktemp("servable")
-        functions = exporting.save(task, task.signatures(), folder)
-        return Servable(model, task, functions, folder)
+        functions = exporting.save(Servable(task, task.signatures()), folder)
+        return Exported(model, task, functions, folder)
 
     return export
 
 
-class Servable:
+class Exported:
     """A model as it is in Python, as it was traced and as it was saved."""
 
     def __init__(self, model, task, functions, folder):

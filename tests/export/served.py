@@ -1,5 +1,6 @@
 """Tasks saved and asked as a server does it."""
 
+from keras_attn.export import Servable
 from keras_attn.export import exporting
 from tests import cpp_loader
 from tests.export import op_registry
@@ -8,7 +9,8 @@ from tests.export import op_registry
 def save(task, folder, *verbs):
     """Write a SavedModel with some signatures of a task."""
     signatures = {each.name: each for each in task.signatures()}
-    exporting.save(task, [signatures[verb] for verb in verbs], folder)
+    made = Servable(task, [signatures[verb] for verb in verbs])
+    exporting.save(made, folder)
     return folder
 
 

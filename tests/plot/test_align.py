@@ -31,6 +31,45 @@ def test_rows_are_targets_and_columns_are_sources(tmp_path):
     assert (tmp_path / "picture.png").read_bytes().startswith(b"\x89PNG")
 
 
+# Of two texts, the second of which was not valid.
+ANSWER = {
+    "text": ["x y", ""],
+    "source_tokens": [["a", "b", "c", ""], [""] * 4],
+    "source_lengths": [3, 1],
+    "answer_tokens": [["x", "y", "", "", ""], [""] * 5],
+    "answer_lengths": [2, 0],
+    "weights": np.stack([np.pad(WEIGHTS, [(0, 3), (0, 1)]), np.zeros((5, 4))]),
+}
+
+
+@pytest.mark.parametrize(
+    "form",
+    [lambda array: array, np.array, lambda array: np.array(array).tolist()],
+    ids=["mixed", "arrays", "json"],
+)
+def test_an_answer_is_drawn_without_its_padding(form):
+    answer = {name: form(rows) for name, rows in ANSWER.items()}
+    figure = plot.alignment(answer)
+    np.testing.assert_array_equal(drawn(figure), WEIGHTS)
+    assert labels(figure.axes[0].xaxis) == ["a", "b", "c"]
+    assert labels(figure.axes[0].yaxis) == ["x", "y"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "complaint"),
+    [
+        ((ANSWER,), {"row": 1}, "text 1 was not valid"),
+        ((ANSWER,), {"row": 2}, r"one of the answer's 2 texts.*row=2"),
+        ((ANSWER, "abc", "xy"), {}, "leave `source` and `target` out"),
+        (({"weights": WEIGHTS},), {}, "without: source_tokens, source_len"),
+        ((WEIGHTS,), {}, "`source` and `target` are needed"),
+    ],
+)
+def test_an_answer_that_cannot_be_drawn_says_why(arguments, options, complaint):
+    with pytest.raises(ValueError, match=complaint):
+        plot.alignment(*arguments, **options)
+
+
 def test_heads_are_averaged():
     heads = np.stack([WEIGHTS, np.zeros_like(WEIGHTS)])
     figure = plot.alignment(heads, "abc", "xy")

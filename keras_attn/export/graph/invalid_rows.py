@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import tensorflow as tf
 
 # A number of a class is int64, and none of them is -1.
-_BLANKS = {tf.string: "", tf.int64: -1, tf.bool: False}
+BLANKS = {tf.string: "", tf.int64: -1, tf.bool: False}
 
 
 def blank_invalid(outputs: Mapping, valid) -> dict:
@@ -26,6 +26,6 @@ def blank_invalid(outputs: Mapping, valid) -> dict:
     for name, output in outputs.items():
         rank = output.shape.rank
         kept = tf.reshape(valid, [-1] + [1] * (rank - 1))
-        blank = tf.constant(_BLANKS.get(output.dtype, 0), output.dtype)
+        blank = tf.constant(BLANKS.get(output.dtype, 0), output.dtype)
         answers[name] = tf.where(kept, output, blank)
     return answers
