@@ -3,9 +3,9 @@
 import keras
 from keras import ops
 
-from keras_attn.attention import checks
 from keras_attn.attention.one_head import one_head_average
 from keras_attn.attention.single_head import SingleHeadAttention
+from keras_attn.base import argument_checks
 from keras_attn.ops import masks
 
 
@@ -59,7 +59,7 @@ class AdditiveAttention(SingleHeadAttention):
             dropout=dropout,
             **kwargs,
         )
-        checks.size(units, "units")
+        units = argument_checks.integer(units, "units", at_least=1)
         self.units = units
         self.use_bias = use_bias
 

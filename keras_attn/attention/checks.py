@@ -5,23 +5,6 @@ import keras
 from keras_attn.ops.checks import agree
 
 
-def size(value, name: str):
-    """Refuse a width or a number of things that is not 1 or more."""
-    if not isinstance(value, int) or value < 1:
-        raise ValueError(
-            f"`{name}` must be an integer of at least 1. "
-            f"Received: {name}={value!r}"
-        )
-
-
-def choice(value, choices: tuple, name: str):
-    """Refuse a name that is not among `choices`."""
-    if value not in choices:
-        raise ValueError(
-            f"`{name}` must be one of {choices}. Received: {name}={value!r}"
-        )
-
-
 def function(value, name: str):
     """Refuse what is neither None nor the name of a Keras activation."""
     known = sorted(

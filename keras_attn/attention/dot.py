@@ -5,6 +5,7 @@ import keras
 from keras_attn.attention import checks
 from keras_attn.attention.one_head import one_head_attention
 from keras_attn.attention.single_head import SingleHeadAttention
+from keras_attn.base import argument_checks
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
@@ -57,7 +58,7 @@ class DotAttention(SingleHeadAttention):
             dropout=dropout,
             **kwargs,
         )
-        checks.choice(score, ("scaled_dot", "dot"), "score")
+        argument_checks.choice(score, "score", ("scaled_dot", "dot"))
         self.score = score
 
     def build(self, query_shape, value_shape, key_shape=None):

@@ -6,6 +6,7 @@ from keras import ops
 from keras_attn.attention import checks
 from keras_attn.attention.one_head import one_head_average
 from keras_attn.attention.single_head import SingleHeadAttention
+from keras_attn.base import argument_checks
 from keras_attn.ops import masks
 
 
@@ -63,9 +64,13 @@ class LocalAttention(SingleHeadAttention):
             dropout=dropout,
             **kwargs,
         )
-        checks.size(half_width, "half_width")
-        checks.choice(alignment, ("predictive", "monotonic"), "alignment")
-        checks.choice(score, ("general", "dot"), "score")
+        half_width = argument_checks.integer(
+            half_width, "half_width", at_least=1
+        )
+        argument_checks.choice(
+            alignment, "alignment", ("predictive", "monotonic")
+        )
+        argument_checks.choice(score, "score", ("general", "dot"))
         self.half_width = half_width
         self.alignment = alignment
         self.score = score

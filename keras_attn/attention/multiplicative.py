@@ -2,9 +2,9 @@
 
 import keras
 
-from keras_attn.attention import checks
 from keras_attn.attention.one_head import one_head_attention
 from keras_attn.attention.single_head import SingleHeadAttention
+from keras_attn.base import argument_checks
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
@@ -57,7 +57,7 @@ class MultiplicativeAttention(SingleHeadAttention):
             **kwargs,
         )
         if units is not None:
-            checks.size(units, "units")
+            units = argument_checks.integer(units, "units", at_least=1)
         self.units = units
         self.key_dense = None
 

@@ -5,11 +5,10 @@ import math
 import keras
 from keras import ops
 
-from keras_attn.attention import checks
 from keras_attn.attention.one_head import one_head_average
+from keras_attn.base import argument_checks
 from keras_attn.base.layer import Layer
 from keras_attn.ops import masks
-from keras_attn.ops.checks import dropout_rate
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
@@ -55,10 +54,12 @@ class AttentionPooling(Layer):
         **kwargs,
     ):
         super().__init__(**kwargs)
-        checks.size(units, "units")
+        units = argument_checks.integer(units, "units", at_least=1)
         if num_queries is not None:
-            checks.size(num_queries, "num_queries")
-        dropout_rate(dropout)
+            num_queries = argument_checks.integer(
+                num_queries, "num_queries", at_least=1
+            )
+        argument_checks.rate(dropout)
         self.units = units
         self.num_queries = num_queries
         self.dropout = dropout

@@ -4,13 +4,12 @@ import string
 
 import keras
 
-from keras_attn.attention import checks
 from keras_attn.attention.axes import AttentionAxes
+from keras_attn.base import argument_checks
 from keras_attn.base.layer import Layer
 from keras_attn.modifiers import registry
 from keras_attn.ops import masks
 from keras_attn.ops.checks import IMPLEMENTATIONS
-from keras_attn.ops.checks import dropout_rate
 
 # Keras' files go by these names.
 PROJECTIONS = (
@@ -62,18 +61,22 @@ class ProjectedAttention(Layer):
     ):
         super().__init__(**kwargs)
         kv_heads = num_heads if num_kv_heads is None else num_kv_heads
-        checks.size(num_heads, "num_heads")
-        checks.size(key_dim, "key_dim")
-        checks.size(key_dim if value_dim is None else value_dim, "value_dim")
-        checks.size(kv_heads, "num_kv_heads")
+        num_heads = argument_checks.integer(num_heads, "num_heads", at_least=1)
+        key_dim = argument_checks.integer(key_dim, "key_dim", at_least=1)
+        argument_checks.integer(
+            key_dim if value_dim is None else value_dim, "value_dim", at_least=1
+        )
+        kv_heads = argument_checks.integer(kv_heads, "num_kv_heads", at_least=1)
         if num_heads % kv_heads:
             raise ValueError(
                 "`num_kv_heads` must divide `num_heads`, so that each key head "
                 f"serves as many query heads. Received: num_heads={num_heads}, "
                 f"num_kv_heads={num_kv_heads}"
             )
-        dropout_rate(dropout)
-        checks.choice(implementation, IMPLEMENTATIONS, "implementation")
+        argument_checks.rate(dropout)
+        argument_checks.choice(
+            implementation, "implementation", IMPLEMENTATIONS
+        )
         masks.check_window(sliding_window, "sliding_window")
         self.num_heads = num_heads
         self.key_dim = key_dim

@@ -4,9 +4,9 @@ import keras
 
 from keras_attn.attention import checks
 from keras_attn.attention.one_head import one_head_attention
+from keras_attn.base import argument_checks
 from keras_attn.base.layer import Layer
 from keras_attn.ops import masks
-from keras_attn.ops.checks import dropout_rate
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
@@ -52,8 +52,8 @@ class SelfAttention(Layer):
         **kwargs,
     ):
         super().__init__(**kwargs)
-        checks.size(units, "units")
-        dropout_rate(dropout)
+        units = argument_checks.integer(units, "units", at_least=1)
+        argument_checks.rate(dropout)
         self.units = units
         self.causal = causal
         self.use_bias = use_bias

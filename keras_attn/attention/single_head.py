@@ -6,9 +6,9 @@ from keras import ops
 from keras_attn.attention import checks
 from keras_attn.attention.memory import clean_memory
 from keras_attn.attention.memory import pack_memory
+from keras_attn.base import argument_checks
 from keras_attn.base.layer import Layer
 from keras_attn.ops import masks
-from keras_attn.ops.checks import dropout_rate
 
 
 class SingleHeadAttention(Layer):
@@ -55,7 +55,7 @@ class SingleHeadAttention(Layer):
         super().__init__(**kwargs)
         checks.function(key_projection, "key_projection")
         checks.function(value_projection, "value_projection")
-        dropout_rate(dropout)
+        argument_checks.rate(dropout)
         self.key_projection = key_projection
         self.value_projection = value_projection
         self.dropout = dropout

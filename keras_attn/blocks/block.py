@@ -2,8 +2,8 @@
 
 import keras
 
-from keras_attn.attention import checks
 from keras_attn.attention.multi_head import MultiHeadAttention
+from keras_attn.base import argument_checks
 from keras_attn.base.layer import Layer
 from keras_attn.blocks import activations
 from keras_attn.blocks.feed_forward import FeedForward
@@ -56,8 +56,10 @@ class Block(Layer):
         **kwargs,
     ):
         super().__init__(**kwargs)
-        checks.size(num_heads, "num_heads")
-        checks.size(hidden_dim, "hidden_dim")
+        num_heads = argument_checks.integer(num_heads, "num_heads", at_least=1)
+        hidden_dim = argument_checks.integer(
+            hidden_dim, "hidden_dim", at_least=1
+        )
         self.num_heads = num_heads
         self.hidden_dim = hidden_dim
         self.norm = norm

@@ -2,10 +2,9 @@
 
 import keras
 
-from keras_attn.attention import checks
+from keras_attn.base import argument_checks
 from keras_attn.base.layer import Layer
 from keras_attn.blocks import activations
-from keras_attn.ops.checks import dropout_rate
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
@@ -44,8 +43,10 @@ class FeedForward(Layer):
         **kwargs,
     ):
         super().__init__(**kwargs)
-        checks.size(hidden_dim, "hidden_dim")
-        dropout_rate(dropout)
+        hidden_dim = argument_checks.integer(
+            hidden_dim, "hidden_dim", at_least=1
+        )
+        argument_checks.rate(dropout)
         self.hidden_dim = hidden_dim
         self.activation = activations.get(activation)
         self.use_bias = use_bias

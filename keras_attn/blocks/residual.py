@@ -2,13 +2,12 @@
 
 import keras
 
-from keras_attn.attention import checks
+from keras_attn.base import argument_checks
 from keras_attn.base.layer import Layer
 from keras_attn.blocks.layer_normalization import LayerNormalization
 from keras_attn.blocks.layer_scale import LayerScale
 from keras_attn.blocks.rms_normalization import RMSNormalization
 from keras_attn.blocks.stochastic_depth import StochasticDepth
-from keras_attn.ops.checks import dropout_rate
 
 NORMS = ("post", "pre")
 NORMALIZATIONS = ("layer", "rms")
@@ -49,10 +48,10 @@ class Residual(Layer):
         **kwargs,
     ):
         super().__init__(**kwargs)
-        checks.choice(norm, NORMS, "norm")
-        checks.choice(normalization, NORMALIZATIONS, "normalization")
-        dropout_rate(dropout)
-        dropout_rate(stochastic_depth, "stochastic_depth")
+        argument_checks.choice(norm, "norm", NORMS)
+        argument_checks.choice(normalization, "normalization", NORMALIZATIONS)
+        argument_checks.rate(dropout)
+        argument_checks.rate(stochastic_depth, "stochastic_depth")
         self.norm = norm
         self.normalization = normalization
         self.epsilon = epsilon

@@ -3,8 +3,8 @@
 import keras
 from keras import ops
 
+from keras_attn.base import argument_checks
 from keras_attn.base.layer import Layer
-from keras_attn.ops.checks import dropout_rate
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
@@ -33,7 +33,7 @@ class StochasticDepth(Layer):
 
     def __init__(self, rate: float = 0.0, *, seed: int | None = None, **kwargs):
         super().__init__(**kwargs)
-        dropout_rate(rate, "rate")
+        argument_checks.rate(rate, "rate")
         self.rate = rate
         self.seed = seed
         self.seed_generator = keras.random.SeedGenerator(seed)

@@ -1,25 +1,21 @@
 """What every search is told: checked, and brought to tensors."""
 
-import numbers
-
 import numpy as np
 import tensorflow as tf
 
+from keras_attn.base import argument_checks
+
 
 def whole_number(value, name: str, *, at_least: int | None = None) -> int:
-    """Take a Python or NumPy integer; refuse everything else.
+    """Return an integer on which the shapes of the graph depend.
 
     Raises:
-        ValueError: If it is no whole number or too small.
+        ValueError: If it is none, a tensor, or too low.
     """
-    whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
-    if not whole or (at_least is not None and value < at_least):
-        bound = "" if at_least is None else f" of at least {at_least}"
-        raise ValueError(
-            f"`{name}` must be a whole number{bound}, not a tensor: the shapes "
-            f"of the graph depend on it. Received: {name}={value!r}"
-        )
-    return int(value)
+    reason = "not a tensor: the shapes of the graph depend on it"
+    return argument_checks.integer(
+        value, name, at_least=at_least, reason=reason
+    )
 
 
 def size(batch_size):

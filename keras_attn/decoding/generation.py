@@ -6,6 +6,7 @@ import numpy as np
 import tensorflow as tf
 from keras import tree
 
+from keras_attn.base import argument_checks
 from keras_attn.decoding import options
 from keras_attn.decoding.beam_search import beam
 from keras_attn.decoding.fingerprint import Fingerprint
@@ -109,11 +110,7 @@ def _search(model, inputs, search, settings):
 
 
 def _check(model, search, start_id):
-    if search not in SEARCHES:
-        raise ValueError(
-            f"`search` must be one of {sorted(SEARCHES)}. Received: "
-            f"search={search!r}"
-        )
+    argument_checks.choice(search, "search", SEARCHES)
     for method in ("encode", "step"):
         if not hasattr(model, method):
             raise ValueError(

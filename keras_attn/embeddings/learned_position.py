@@ -3,6 +3,7 @@
 import keras
 from keras import ops
 
+from keras_attn.base import argument_checks
 from keras_attn.base.layer import Layer
 from keras_attn.embeddings import merging
 from keras_attn.ops import checks
@@ -51,12 +52,9 @@ class LearnedPosition(Layer):
     ):
         super().__init__(**kwargs)
         merging.check(merge, units)
-        if max_length < 1:
-            raise ValueError(
-                "`max_length` must be at least 1. Received: "
-                f"max_length={max_length}"
-            )
-        self.max_length = max_length
+        self.max_length = argument_checks.integer(
+            max_length, "max_length", at_least=1
+        )
         self.units = units
         self.merge = merge
         self.embeddings_initializer = keras.initializers.get(

@@ -2,19 +2,16 @@
 
 from keras import ops
 
+from keras_attn.base import argument_checks
+
 MERGES = ("add", "concat")
 
 
 def check(merge: str, units: int | None):
     """Refuse a `merge` that is none of the two, and vectors of no length."""
-    if merge not in MERGES:
-        raise ValueError(
-            f"`merge` must be one of {MERGES}. Received: merge={merge!r}"
-        )
-    if units is not None and units < 1:
-        raise ValueError(
-            f"`units` must be None or at least 1. Received: units={units}"
-        )
+    argument_checks.choice(merge, "merge", MERGES)
+    if units is not None:
+        argument_checks.integer(units, "units", at_least=1)
 
 
 def merge_positions(inputs, encoding, merge: str):

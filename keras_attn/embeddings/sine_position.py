@@ -2,6 +2,7 @@
 
 import keras
 
+from keras_attn.base import argument_checks
 from keras_attn.base.layer import Layer
 from keras_attn.embeddings import merging
 from keras_attn.ops import masks
@@ -46,8 +47,7 @@ class SinePosition(Layer):
     ):
         super().__init__(**kwargs)
         merging.check(merge, units)
-        if base <= 1:
-            raise ValueError(f"`base` must be above 1. Received: base={base}")
+        argument_checks.above(base, "base", 1)
         self.units = units
         self.merge = merge
         self.base = base

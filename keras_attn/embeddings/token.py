@@ -3,6 +3,7 @@
 import keras
 from keras import ops
 
+from keras_attn.base import argument_checks
 from keras_attn.base.layer import Layer
 from keras_attn.ops.lookup import look_up
 
@@ -51,11 +52,10 @@ class TokenEmbedding(Layer):
         **kwargs,
     ):
         super().__init__(**kwargs)
-        if vocabulary_size < 1 or units < 1:
-            raise ValueError(
-                "`vocabulary_size` and `units` must be at least 1. Received: "
-                f"vocabulary_size={vocabulary_size}, units={units}"
-            )
+        vocabulary_size = argument_checks.integer(
+            vocabulary_size, "vocabulary_size", at_least=1
+        )
+        units = argument_checks.integer(units, "units", at_least=1)
         if pad_id is not None and not 0 <= pad_id < vocabulary_size:
             raise ValueError(
                 "`pad_id` must be None or an id of the vocabulary. Received: "

@@ -2,6 +2,7 @@
 
 import tensorflow as tf
 
+from keras_attn.base import argument_checks
 from keras_attn.image import color
 
 FITS = ("crop", "squeeze")
@@ -50,15 +51,13 @@ def check_image(
     size: int | tuple[int, int], channels: int, fit: str
 ) -> tuple[int, int]:
     """Refuse what is no form of an image; return height and width."""
-    if channels not in (1, 3):
-        raise ValueError(f"`channels` is 1 or 3. Received: {channels}")
-    if fit not in FITS:
-        raise ValueError(f"`fit` is one of {FITS}. Received: {fit!r}")
+    argument_checks.choice(channels, "channels", (1, 3))
+    argument_checks.choice(fit, "fit", FITS)
     return _as_pair(size)
 
 
 def _as_pair(size):
-    pair = (size, size) if isinstance(size, int) else tuple(size)
+    pair = (size, size) if argument_checks.is_integer(size) else tuple(size)
     if len(pair) != 2 or min(pair) < 1:
         raise ValueError(
             "`size` is a number of pixels or (height, width), each 1 or more. "

@@ -3,6 +3,7 @@
 import keras
 from keras import ops
 
+from keras_attn.base import argument_checks
 from keras_attn.base.layer import Layer
 from keras_attn.base.state import State
 from keras_attn.blocks.fresh_config import unshared
@@ -59,11 +60,7 @@ class Stack(Layer):
         **kwargs,
     ):
         super().__init__(**kwargs)
-        if position not in POSITIONS:
-            raise ValueError(
-                f"`position` must be one of {POSITIONS}. Received: "
-                f"position={position!r}"
-            )
+        argument_checks.choice(position, "position", POSITIONS)
         if not blocks:
             raise ValueError("`num_layers` must be at least 1.")
         own = {"dtype": self.dtype_policy}

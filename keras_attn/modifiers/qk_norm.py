@@ -2,6 +2,7 @@
 
 import keras
 
+from keras_attn.base import argument_checks
 from keras_attn.modifiers.modifier import Modifier
 from keras_attn.ops.normalization import rms_norm
 
@@ -29,10 +30,7 @@ class QKNorm(Modifier):
 
     def __init__(self, *, epsilon: float = 1e-6, **kwargs):
         super().__init__(**kwargs)
-        if epsilon <= 0:
-            raise ValueError(
-                f"`epsilon` must be above 0. Received: epsilon={epsilon}"
-            )
+        argument_checks.above(epsilon, "epsilon")
         self.epsilon = epsilon
 
     def build(self, query_shape, key_shape):

@@ -2,6 +2,7 @@
 
 import keras
 
+from keras_attn.base import argument_checks
 from keras_attn.modifiers.modifier import Modifier
 from keras_attn.ops.positions import rotary_angles
 from keras_attn.ops.positions import rotate_pairs
@@ -41,13 +42,8 @@ class Rotary(Modifier):
         **kwargs,
     ):
         super().__init__(**kwargs)
-        if base <= 1:
-            raise ValueError(f"`base` must be above 1. Received: base={base}")
-        if not 0 < fraction <= 1:
-            raise ValueError(
-                "`fraction` must be above 0 and at most 1. Received: "
-                f"fraction={fraction}"
-            )
+        argument_checks.above(base, "base", 1)
+        argument_checks.share(fraction, "fraction")
         self.base = base
         self.fraction = fraction
         self.offset = offset

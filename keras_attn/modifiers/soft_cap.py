@@ -3,6 +3,7 @@
 import keras
 from keras import ops
 
+from keras_attn.base import argument_checks
 from keras_attn.modifiers.modifier import Modifier
 
 
@@ -25,8 +26,7 @@ class SoftCap(Modifier):
 
     def __init__(self, cap: float, **kwargs):
         super().__init__(**kwargs)
-        if cap <= 0:
-            raise ValueError(f"`cap` must be above 0. Received: cap={cap}")
+        argument_checks.above(cap, "cap")
         self.cap = cap
 
     def cap_scores(self, scores):

@@ -6,6 +6,7 @@ import keras
 import tensorflow as tf
 from keras import ops
 
+from keras_attn.base import argument_checks
 from keras_attn.ops import masks
 
 IMPLEMENTATIONS = ("auto", "dense", "tiled")
@@ -63,25 +64,12 @@ def options(window, scale, dropout, implementation, return_weights):
             f"`scale` must be a number. Received: {scale!r}. To learn a "
             "temperature, multiply `query` by it and pass `scale=1.0`."
         )
-    dropout_rate(dropout)
-    if implementation not in IMPLEMENTATIONS:
-        raise ValueError(
-            f"`implementation` must be one of {IMPLEMENTATIONS}. "
-            f"Received: implementation={implementation!r}"
-        )
+    argument_checks.rate(dropout)
+    argument_checks.choice(implementation, "implementation", IMPLEMENTATIONS)
     if return_weights and implementation == "tiled":
         raise ValueError(
             "`return_weights=True` needs the (query, key) matrix, which "
             "`implementation='tiled'` never forms. Use 'dense' or 'auto'."
-        )
-
-
-def dropout_rate(rate, name: str = "dropout"):
-    """Refuse a fraction that is none, or that leaves nothing."""
-    if not 0 <= rate < 1:
-        raise ValueError(
-            f"`{name}` must be at least 0 and less than 1. "
-            f"Received: {name}={rate!r}"
         )
 
 

@@ -7,6 +7,8 @@ import numpy as np
 import tensorflow as tf
 from keras import ops
 
+from keras_attn.base import argument_checks
+
 
 def as_boolean(mask, name: str = "mask"):
     """Take booleans, or numbers 0 and 1, as a boolean mask; None stays None.
@@ -126,11 +128,9 @@ def check_padding(mask, shape, name: str):
 
 def check_window(window: int | None, name: str = "window"):
     """Refuse a window that lets a query see nothing, not even itself."""
-    if window is not None and (not isinstance(window, int) or window < 1):
-        raise ValueError(
-            f"`{name}` must be None or an integer of at least 1 (1 lets a "
-            f"query see only its own position). Received: {name}={window}"
-        )
+    if window is not None:
+        reason = "or None; 1 lets a query see only its own position"
+        argument_checks.integer(window, name, at_least=1, reason=reason)
 
 
 def by_position(

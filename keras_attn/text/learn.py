@@ -2,12 +2,12 @@
 
 import collections
 import json
-import numbers
 from collections.abc import Mapping
 from collections.abc import Sequence
 
 import tensorflow as tf
 
+from keras_attn.base import argument_checks
 from keras_attn.extras import require
 from keras_attn.text import tables
 from keras_attn.text.segmentation.byte_letters import BYTE_LETTERS
@@ -63,7 +63,7 @@ def learn_vocabulary(
         so that `BytePairTokenizer(*learn_vocabulary(...))` works.
     """
     _check_options(kind, lowercase or strip_accents, split)
-    _check_frequency(min_frequency)
+    argument_checks.integer(min_frequency, "min_frequency", at_least=1)
     if isinstance(special_tokens, Mapping):
         special_tokens = special_tokens.values()
     # GPT-2 has one token for several parts.
@@ -110,15 +110,6 @@ def _check_options(kind, changes_letters, split):
         raise ValueError(
             f"`split` must be one of {_SPLITS} for kind='word', and is not "
             f"for other kinds. Received: kind={kind!r}, split={split!r}"
-        )
-
-
-def _check_frequency(min_frequency):
-    whole = isinstance(min_frequency, numbers.Integral)
-    if not whole or min_frequency is True or min_frequency < 1:
-        raise ValueError(
-            "`min_frequency` must be a positive integer. Received: "
-            f"min_frequency={min_frequency!r}"
         )
 
 

@@ -1,19 +1,16 @@
 """Labels, logits, and how much each label counts."""
 
-import numbers
-
 import tensorflow as tf
+
+from keras_attn.base import argument_checks
 
 
 def check_pad_id(pad_id: int | None) -> None:
-    """Raise unless `pad_id` is a whole number or None."""
+    """Raise unless `pad_id` is an integer or None."""
     if pad_id is None:
         return
-    if isinstance(pad_id, bool) or not isinstance(pad_id, numbers.Integral):
-        raise ValueError(
-            "`pad_id` must be a whole number, or None where every label "
-            f"counts. Received: pad_id={pad_id!r}"
-        )
+    reason = "or None where every label counts"
+    argument_checks.integer(pad_id, "pad_id", reason=reason)
 
 
 def read_tokens(y_true, y_pred, sample_weight=None, *, pad_id: int | None):

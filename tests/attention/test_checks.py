@@ -3,18 +3,6 @@ import pytest
 from keras_attn.attention import checks
 
 
-@pytest.mark.parametrize("value", [0, -1, 1.5, None, "4"])
-def test_a_size_is_a_positive_integer(value):
-    with pytest.raises(ValueError, match=r"`units`.*at least 1.*units="):
-        checks.size(value, "units")
-    checks.size(1, "units")
-
-
-def test_an_unknown_choice_is_told_the_choices():
-    with pytest.raises(ValueError, match=r"`score`.*'dot'.*'general'.*'dto'"):
-        checks.choice("dto", ("dot", "general"), "score")
-
-
 def test_an_unknown_function_is_told_the_choices():
     with pytest.raises(ValueError, match=r"`key_projection`.*'linear'.*'tahn'"):
         checks.function("tahn", "key_projection")

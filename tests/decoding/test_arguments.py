@@ -14,7 +14,7 @@ def test_whole_numbers_pass(value):
 
 @pytest.mark.parametrize("value", [2, 3.0, True, "3", None, tf.constant(3)])
 def test_anything_else_gets_a_sentence(value):
-    with pytest.raises(ValueError, match="`size` must be a whole number of at"):
+    with pytest.raises(ValueError, match="`size` must be an integer of at"):
         arguments.whole_number(value, "size", at_least=3)
 
 

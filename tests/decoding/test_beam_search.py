@@ -364,8 +364,8 @@ def test_without_an_end_all_rows_are_full(rng):
 @pytest.mark.parametrize(
     ("options", "complaint"),
     [
-        ({"width": 0}, "`width` must be a whole number of at least 1"),
-        ({"width": 2.0}, "`width` must be a whole number"),
+        ({"width": 0}, "`width` must be an integer of at least 1"),
+        ({"width": 2.0}, "`width` must be an integer"),
         ({"width": 2, "num_results": 3}, "`num_results` can be at most"),
         ({"num_results": 0}, "`num_results` must be"),
         ({"length_penalty": -1.0}, "`length_penalty` must be"),

@@ -119,7 +119,7 @@ def test_one_trace_serves_all_batch_sizes(rng):
 
 def test_one_token_is_the_shortest_answer(rng):
     assert run(markov.tables(rng, 3, 4), 1).shape == (3, 1)
-    with pytest.raises(ValueError, match="`max_length` must be a whole number"):
+    with pytest.raises(ValueError, match="`max_length` must be an integer"):
         run(markov.tables(rng, 3, 4), 0)
     with pytest.raises(ValueError, match=r"`max_length` .* not a tensor"):
         decode(

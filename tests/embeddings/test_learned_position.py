@@ -140,7 +140,7 @@ def test_load_grid_says_what_does_not_fit(rng):
 @pytest.mark.parametrize(
     ("init", "message"),
     [
-        ({"max_length": 0}, "`max_length` must be at least 1"),
+        ({"max_length": 0}, "`max_length` must be an integer of at least 1"),
         ({"merge": "sum"}, "`merge` must be"),
         ({"units": 0, "merge": "concat"}, "`units` must be"),
     ],

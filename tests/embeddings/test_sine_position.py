@@ -89,7 +89,7 @@ def test_the_first_frequency_is_one_and_they_fall():
     [
         ({"merge": "sum"}, "`merge` must be"),
         ({"units": 0, "merge": "concat"}, "`units` must be"),
-        ({"base": 1.0}, "`base` must be above 1"),
+        ({"base": 1.0}, "`base` must be a number above 1"),
     ],
 )
 def test_refuses_to_be_made(init, message):

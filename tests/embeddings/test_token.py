@@ -106,7 +106,7 @@ def test_logits_of_a_mixed_policy_are_in_its_compute_dtype(rng):
     ("init", "message"),
     [
         ({"vocabulary_size": 0}, "`vocabulary_size`.*at least 1"),
-        ({"units": 0}, "`units` must be at least 1"),
+        ({"units": 0}, "`units` must be an integer of at least 1"),
         ({"pad_id": 7}, "`pad_id`.*pad_id=7, vocabulary_size=7"),
         ({"pad_id": -1}, "`pad_id`.*pad_id=-1"),
     ],

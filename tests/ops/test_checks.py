@@ -155,11 +155,3 @@ def test_a_number_known_only_to_the_graph_is_refused_when_it_runs():
     assert length(tf.ones(4)) == 4
     with pytest.raises(tf.errors.InvalidArgumentError, match="Say why"):
         length(tf.ones(5))
-
-
-def test_a_refused_fraction_is_named():
-    checks.dropout_rate(0.0)
-    with pytest.raises(ValueError, match=r"`dropout`.*dropout=1"):
-        checks.dropout_rate(1)
-    with pytest.raises(ValueError, match=r"`rate`.*rate=-0.1"):
-        checks.dropout_rate(-0.1, "rate")

@@ -101,7 +101,7 @@ def test_rejects_weights_for_other_rows():
 
 @pytest.mark.parametrize("pad_id", [0.0, True, "0"])
 def test_rejects_a_pad_id_that_is_no_number(pad_id):
-    with pytest.raises(ValueError, match="`pad_id` must be a whole number"):
+    with pytest.raises(ValueError, match="`pad_id` must be an integer"):
         tokens.check_pad_id(pad_id)
 
 

@@ -4,6 +4,7 @@ import functools
 
 import tensorflow as tf
 
+from keras_attn.base import argument_checks
 from keras_attn.data.augment.augmentation import check_images
 from keras_attn.data.pipeline.stateless_seeds import beta
 from keras_attn.data.pipeline.stateless_seeds import split
@@ -188,8 +189,7 @@ def _one_hot(labels, num_classes):
 
 
 def _check_alpha(alpha: float) -> None:
-    if alpha <= 0:
-        raise ValueError(f"`alpha` must be above 0. Received: {alpha}")
+    argument_checks.above(alpha, "alpha")
 
 
 def _check_batches(batches: tf.data.Dataset) -> tf.TensorShape:

@@ -3,6 +3,7 @@
 import numpy as np
 import tensorflow as tf
 
+from keras_attn.base import argument_checks
 from keras_attn.data.builtin import grammar
 from keras_attn.data.builtin.splits import SPLITS
 from keras_attn.data.builtin.splits import check_split
@@ -35,10 +36,7 @@ def phrases(
         target word comes from a source word, False after the last word.
     """
     check_split(split)
-    if num_examples < 1:
-        raise ValueError(
-            f"`num_examples` must be at least 1. Received: {num_examples}."
-        )
+    argument_checks.integer(num_examples, "num_examples", at_least=1)
     rng = np.random.default_rng([seed, SPLITS.index(split)])
     sentences = {}
     while len(sentences) < num_examples:

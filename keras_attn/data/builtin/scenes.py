@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import tensorflow as tf
 
+from keras_attn.base import argument_checks
 from keras_attn.data.builtin.digit_images import digit_arrays
 from keras_attn.data.builtin.splits import SPLITS
 from keras_attn.data.builtin.splits import check_split
@@ -51,8 +52,7 @@ def digit_scenes(
     """
     check_split(split)
     for name, value in (("num_scenes", num_scenes), ("scale", scale)):
-        if value < 1:
-            raise ValueError(f"`{name}` must be at least 1. Received: {value}.")
+        argument_checks.integer(value, name, at_least=1)
     rng = np.random.default_rng([seed, SPLITS.index(split)])
     images, captions, places = _draw(*digit_arrays(split), num_scenes, rng)
     places = np.where(places < 0, -1, places * scale)

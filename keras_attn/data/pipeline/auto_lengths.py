@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import tensorflow as tf
 
+from keras_attn.base import argument_checks
 from keras_attn.base.wait_notice import WaitNotice
 from keras_attn.data.pipeline import lengths as sizes
 
@@ -71,11 +72,7 @@ def auto_lengths(
         Increasing lengths, the last of which every example fits.
     """
     for name, number in (("max_buckets", max_buckets), ("multiple", multiple)):
-        if not isinstance(number, int) or number is True or number < 1:
-            raise ValueError(
-                f"`{name}` must be a positive integer. Received: "
-                f"{name}={number!r}"
-            )
+        argument_checks.integer(number, name, at_least=1)
     lengths, _ = choose_and_report(
         examples, batch_size, max_buckets=max_buckets, multiple=multiple
     )

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 import tensorflow as tf
 
+from keras_attn.base import argument_checks
 from keras_attn.base.wait_notice import WaitNotice
 from keras_attn.data.pipeline import lengths as sizes
 from keras_attn.data.pipeline import padding
@@ -69,11 +70,7 @@ def batches(
         Otherwise Keras warns after each epoch, and may count a step that was
         none; and counting what fills no batch, in every pass, takes time.
     """
-    if too_long not in sizes.CHOICES:
-        raise ValueError(
-            f"`too_long` must be one of {sizes.CHOICES}. Received: "
-            f"too_long={too_long!r}"
-        )
+    argument_checks.choice(too_long, "too_long", sizes.CHOICES)
     is_auto = isinstance(lengths, str) and lengths == "auto"
     if is_auto:
         _check_auto(batch_size, shard)
@@ -107,7 +104,9 @@ def batches(
     if drop_remainder:
         examples = _check_remainders(examples, counts, rows, lengths)
     if shuffle is not None:
-        examples = examples.shuffle(_positive(shuffle, "shuffle"), seed)
+        examples = examples.shuffle(
+            argument_checks.integer(shuffle, "shuffle", at_least=1), seed
+        )
     batched = _batch(examples, rows, lengths, pad_id, drop_remainder)
     if counts is not None:
         # Rounded down, or up.
@@ -235,24 +234,27 @@ def _of_number(dataset, number):
 def _check_rows(batch_size, lengths):
     """One number of rows for each length, as a tuple."""
     count = 1 if lengths is None else len(lengths)
-    if isinstance(batch_size, int):
+    if argument_checks.is_integer(batch_size):
         batch_size = (batch_size,) * count
     if len(batch_size) != count:
         raise ValueError(
             "`batch_size` must be one number, or one for each of `lengths`. "
             f"Received: batch_size={batch_size}, lengths={lengths}"
         )
-    return tuple(_positive(size, "batch_size") for size in batch_size)
+    return tuple(
+        argument_checks.integer(size, "batch_size", at_least=1)
+        for size in batch_size
+    )
 
 
 def _check_auto(batch_size, shard):
-    if not isinstance(batch_size, int):
+    if not argument_checks.is_integer(batch_size):
         raise ValueError(
             'With lengths="auto" it is not known how many lengths there will '
             "be, so `batch_size` is one number. Received: "
             f"batch_size={batch_size!r}"
         )
-    _positive(batch_size, "batch_size")
+    argument_checks.integer(batch_size, "batch_size", at_least=1)
     if shard is not None:
         raise ValueError(
             "Each worker would choose lengths of its own. Choose them from "
@@ -274,14 +276,6 @@ def _check_shapes(spec, lengths):
             f"has nothing to pad: leave it out. Received: lengths={lengths}, "
             f"examples of {spec}"
         )
-
-
-def _positive(number, name):
-    if not isinstance(number, int) or number is True or number < 1:
-        raise ValueError(
-            f"`{name}` must be a positive integer. Received: {name}={number!r}"
-        )
-    return number
 
 
 def _share(examples, index, count):

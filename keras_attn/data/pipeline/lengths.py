@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import tensorflow as tf
 
+from keras_attn.base import argument_checks
 from keras_attn.data.pipeline.sentinel import keep_marked
 from keras_attn.data.pipeline.sentinel import mark_end
 
@@ -104,7 +105,7 @@ def bucket_of(spec, lengths: Sequence[int] | None):
 def check_lengths(lengths: int | Sequence[int]) -> tuple[int, ...]:
     """Take one length, or increasing ones, as a tuple."""
     given = tuple(lengths) if isinstance(lengths, Sequence) else (lengths,)
-    whole = all(isinstance(n, int) and n is not True and n > 0 for n in given)
+    whole = all(argument_checks.is_integer(n) and n > 0 for n in given)
     if not given or not whole or sorted(set(given)) != list(given):
         raise ValueError(
             "`lengths` must be a positive integer or increasing ones, the "

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import tensorflow as tf
 
+from keras_attn.base import argument_checks
 from keras_attn.data.sources.files import existing_files
 from keras_attn.data.sources.lines import lines_in_chunks
 
@@ -37,7 +38,7 @@ def tab_separated(
     wrong = [
         index
         for index in columns.values()
-        if isinstance(index, bool) or not isinstance(index, int) or index < 0
+        if not argument_checks.is_integer(index) or index < 0
     ]
     if not columns or wrong:
         raise ValueError(

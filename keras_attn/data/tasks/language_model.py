@@ -2,6 +2,7 @@
 
 import tensorflow as tf
 
+from keras_attn.base import argument_checks
 from keras_attn.data.pipeline import windows
 from keras_attn.data.tasks import encoding
 from keras_attn.text.layouts import check_special
@@ -46,10 +47,7 @@ def language_model(
         (length,) each. Segments count from 1 in each window; 0 is padding.
     """
     encoding.check_texts(texts, "text")
-    if not isinstance(length, int) or length < 1:
-        raise ValueError(
-            f"`length` must be a positive integer. Received: length={length!r}"
-        )
+    length = argument_checks.integer(length, "length", at_least=1)
     check_special(tokenizer, "end")
 
     def encode(example):

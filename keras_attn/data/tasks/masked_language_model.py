@@ -3,6 +3,7 @@
 import numpy as np
 import tensorflow as tf
 
+from keras_attn.base import argument_checks
 from keras_attn.data.pipeline.stateless_seeds import split
 from keras_attn.data.pipeline.stateless_seeds import with_seeds
 from keras_attn.data.tasks import encoding
@@ -76,10 +77,7 @@ def mask_tokens(
         Devlin et al. 2019, section 3.1 and appendix A.1.
         https://arxiv.org/abs/1810.04805
     """
-    if not 0 < rate <= 1:
-        raise ValueError(
-            f"`rate` must be above 0 and up to 1. Received: rate={rate}"
-        )
+    argument_checks.share(rate, "rate")
     pad = special_id(tokenizer, "pad")
     mask = special_id(tokenizer, "mask")
     parts = (tokenizer.start_id, tokenizer.end_id, tokenizer.unknown_id)

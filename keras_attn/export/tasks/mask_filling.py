@@ -3,6 +3,7 @@
 import numpy as np
 import tensorflow as tf
 
+from keras_attn.base import argument_checks
 from keras_attn.export.graph.masked_text import Holes
 from keras_attn.export.graph.signature import text_column
 from keras_attn.export.tasks.text_task import TextTask
@@ -54,12 +55,9 @@ class MaskFilling(TextTask):
             ("num_candidates", num_candidates, self._is_ordinary.sum()),
             ("max_holes", max_holes, self.pairs.max_length - 2),
         ):
-            if not 1 <= number:
-                raise ValueError(
-                    f"`{name}` must be at least 1. Received: {name}={number}"
-                )
+            number = argument_checks.integer(number, name, at_least=1)
             # There are no more to be had.
-            setattr(self, name, int(min(number, most)))
+            setattr(self, name, min(number, most))
 
     def signatures(self):
         mask = self.pairs.tokenizer.special_tokens.mask.encode()

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 import tensorflow as tf
 
+from keras_attn.base import argument_checks
 from keras_attn.base.state import State
 from keras_attn.decoding.generation import SEARCHES
 
@@ -248,11 +249,7 @@ def _options_of(name):
 
 
 def _check(name, options):
-    if name not in SEARCHES:
-        raise ValueError(
-            f"`search` must be one of {sorted(SEARCHES)}. Received: "
-            f"search={name!r}"
-        )
+    argument_checks.choice(name, "search", SEARCHES)
     taken = _options_of(name)
     unknown = sorted(options.keys() - taken)
     if unknown:

@@ -1,5 +1,6 @@
 """What a model's sizes ask of its tokenizer and of its servable."""
 
+from keras_attn.base import argument_checks
 from keras_attn.text.tokenizer import Tokenizer
 
 
@@ -68,11 +69,7 @@ def check_length(name: str, length: int, most: int | None):
     Raises:
         ValueError: If it is below 1 or above `most`.
     """
-    if not isinstance(length, int) or length < 1:
-        raise ValueError(
-            f"`{name}` must be a whole number of at least 1. Received: "
-            f"{name}={length!r}"
-        )
+    argument_checks.integer(length, name, at_least=1)
     if most is not None and length > most:
         raise ValueError(
             f"`{name}` is beyond the positions that the model has learned: "

@@ -3,6 +3,8 @@
 import dataclasses
 from collections.abc import Callable
 
+from keras_attn.base import argument_checks
+
 
 @dataclasses.dataclass(frozen=True)
 class Head:
@@ -32,10 +34,7 @@ def get(name: str | None, num_classes: int | None) -> Head:
         ValueError: If there is no such head, or if `num_classes` is missing
             or not wanted.
     """
-    if name not in HEADS:
-        raise ValueError(
-            f"`head` must be one of {tuple(HEADS)}. Received: {name!r}"
-        )
+    argument_checks.choice(name, "head", HEADS)
     head = HEADS[name]
     if head.classifies and (num_classes is None or num_classes < 1):
         raise ValueError(

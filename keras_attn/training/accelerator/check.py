@@ -12,6 +12,7 @@ import tempfile
 
 import tensorflow as tf
 
+from keras_attn.base import argument_checks
 from keras_attn.training.accelerator import stablehlo
 
 # What must be importable to compile for each target.
@@ -80,11 +81,7 @@ def accelerator_check(
 
 def require(target: str):
     """Refuse a target that is unknown, or whose compiler is not installed."""
-    if target not in TARGETS:
-        raise ValueError(
-            f"`target` must be one of {sorted(TARGETS)}. Received: "
-            f"target={target!r}"
-        )
+    argument_checks.choice(target, "target", sorted(TARGETS))
     missing = [name for name in TARGETS[target] if not _importable(name)]
     if not missing:
         return

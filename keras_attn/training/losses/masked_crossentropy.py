@@ -3,6 +3,7 @@
 import keras
 import tensorflow as tf
 
+from keras_attn.base import argument_checks
 from keras_attn.training import tokens
 from keras_attn.training.losses.token_losses import token_losses
 
@@ -49,11 +50,7 @@ class MaskedCrossentropy(keras.losses.Loss):
     ):
         super().__init__(name=name)
         tokens.check_pad_id(pad_id)
-        if not 0 <= label_smoothing < 1:
-            raise ValueError(
-                "`label_smoothing` must be at least 0 and below 1. Received: "
-                f"label_smoothing={label_smoothing}"
-            )
+        argument_checks.rate(label_smoothing, "label_smoothing")
         self.pad_id = pad_id
         self.label_smoothing = label_smoothing
 

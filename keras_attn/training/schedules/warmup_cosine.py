@@ -5,7 +5,7 @@ import math
 import keras
 from keras import ops
 
-from keras_attn.training.schedules import rates
+from keras_attn.base import argument_checks
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
@@ -39,9 +39,11 @@ class WarmupCosine(keras.optimizers.schedules.LearningRateSchedule):
         final: float = 0.0,
     ):
         super().__init__()
-        rates.check_rate(peak, "peak")
-        rates.check_steps(warmup_steps, "warmup_steps", at_least=0)
-        rates.check_steps(total_steps, "total_steps", at_least=warmup_steps + 1)
+        argument_checks.above(peak, "peak")
+        argument_checks.integer(warmup_steps, "warmup_steps", at_least=0)
+        argument_checks.integer(
+            total_steps, "total_steps", at_least=warmup_steps + 1
+        )
         if not 0 <= final <= peak:
             raise ValueError(
                 "`final` must be from 0 to `peak`. Received: "

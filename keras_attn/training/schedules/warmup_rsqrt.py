@@ -5,7 +5,7 @@ import math
 import keras
 from keras import ops
 
-from keras_attn.training.schedules import rates
+from keras_attn.base import argument_checks
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
@@ -37,16 +37,16 @@ class WarmupRsqrt(keras.optimizers.schedules.LearningRateSchedule):
         peak: float | None = None,
     ):
         super().__init__()
-        rates.check_steps(warmup_steps, "warmup_steps", at_least=1)
+        argument_checks.integer(warmup_steps, "warmup_steps", at_least=1)
         if (units is None) == (peak is None):
             raise ValueError(
                 "The highest rate follows from `units`, or is given as `peak`: "
                 f"pass one of them. Received: units={units}, peak={peak}"
             )
         if peak is None:
-            rates.check_steps(units, "units", at_least=1)
+            argument_checks.integer(units, "units", at_least=1)
         else:
-            rates.check_rate(peak, "peak")
+            argument_checks.above(peak, "peak")
         self.units = units
         self.warmup_steps = warmup_steps
         self.peak = peak

@@ -66,5 +66,5 @@ def test_lengths_beyond_what_was_learned_are_refused():
     with pytest.raises(ValueError, match=r"room for 5 tokens\. Received: max"):
         tokenizer_checks.check_length("max_length", 6, 5)
     for nothing in (0, -1, 2.5, "3"):
-        with pytest.raises(ValueError, match="must be a whole number"):
+        with pytest.raises(ValueError, match="must be an integer"):
             tokenizer_checks.check_length("max_length", nothing, 5)

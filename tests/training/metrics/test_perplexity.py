@@ -105,5 +105,5 @@ def test_the_config_is_the_constructor():
 
 
 def test_rejects_a_pad_id_that_is_no_number():
-    with pytest.raises(ValueError, match="`pad_id` must be a whole number"):
+    with pytest.raises(ValueError, match="`pad_id` must be an integer"):
         Perplexity(0.5)

@@ -82,7 +82,7 @@ def test_the_config_is_the_constructor():
         ({"peak": 0}, "`peak` must be a number above 0"),
         ({"warmup_steps": -1}, "`warmup_steps`.*at least 0"),
         ({"total_steps": 4}, "`total_steps`.*at least 5"),
-        ({"total_steps": 11.5}, "`total_steps` must be a whole number"),
+        ({"total_steps": 11.5}, "`total_steps` must be an integer"),
         ({"final": 0.4}, "`final` must be from 0 to `peak`"),
         ({"final": -0.1}, "`final` must be from 0 to `peak`"),
     ],

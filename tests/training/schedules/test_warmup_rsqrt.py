@@ -78,8 +78,8 @@ def test_the_config_is_the_constructor(init):
     [
         ({}, "pass one of them"),
         ({"units": 5, "peak": 0.1}, "pass one of them"),
-        ({"units": 0}, "`units` must be a whole number, at least 1"),
-        ({"units": 1e-3}, "`units` must be a whole number"),
+        ({"units": 0}, "`units` must be an integer of at least 1"),
+        ({"units": 1e-3}, "`units` must be an integer"),
         ({"peak": 0.0}, "`peak` must be a number above 0"),
         ({"units": 5, "warmup_steps": 0}, "`warmup_steps`.*at least 1"),
     ],
