@@ -50,6 +50,7 @@ MAY_IMPORT_WITHIN = {
         "losses": {""},
         "metrics": {"", "losses"},
         "schedules": set(),
+        "callbacks": set(),
         "accelerator": set(),
     },
     "export": {
@@ -104,12 +105,14 @@ DOCUMENTED = (
 
 # What a docstring need not have, and why.
 NO_EQUATION = {
+    "training.CompileNotice": "it says what is being done",
     "modifiers.get": "it finds a modifier by name",
     "plot.alignment": "it draws weights that another function made",
     "training.accelerator_check": "it asks a compiler",
     "training.accelerator_check_model": "it asks a compiler",
 }
 NO_REFERENCE = {
+    "training.CompileNotice": "it says what is being done",
     "modifiers.Modifier": "each of its subclasses has its own",
     "modifiers.get": "it finds a modifier by name",
     "text.Tokenizer": "each of its subclasses has its own",
@@ -118,6 +121,7 @@ NO_REFERENCE = {
     "training.accelerator_check_model": "it asks a compiler",
 }
 NO_SHAPES = {
+    "training.CompileNotice": "it takes no tensor",
     "modifiers.get": "it takes no tensor",
     "text.learn_vocabulary": "it takes texts",
     "training.accelerator_check": "it takes any tensors",

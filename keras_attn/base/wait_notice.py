@@ -15,12 +15,21 @@ class WaitNotice:
     Args:
         name: Who says it, such as "keras_attn.export".
         doing: What is done first; `say` tells what comes next.
+        verbose: Whether it says anything at all.
         after: Seconds after which lines begin to appear.
     """
 
-    def __init__(self, name: str, doing: str, *, after: float = SECONDS):
+    def __init__(
+        self,
+        name: str,
+        doing: str,
+        *,
+        verbose: bool = True,
+        after: float = SECONDS,
+    ):
         self._name = name
         self._doing = doing
+        self._verbose = verbose
         self._is_long = False
         self._lock = threading.Lock()
         self._timer = threading.Timer(after, self._begin)
@@ -28,7 +37,8 @@ class WaitNotice:
         self._timer.daemon = True
 
     def __enter__(self):
-        self._timer.start()
+        if self._verbose:
+            self._timer.start()
         return self
 
     def __exit__(self, *error):

@@ -34,6 +34,7 @@ def export_model(
     metadata: Mapping | None = None,
     xla: bool = False,
     verify: bool = True,
+    verbose: bool = True,
     **options,
 ) -> pathlib.Path:
     """Write a model as a SavedModel, for TF Serving and all that can load one.
@@ -62,6 +63,8 @@ def export_model(
         metadata: What the model card tells: "description", "data", "scores".
         xla: Whether there are compiled signatures too, named `*_xla`.
         verify: Whether it must answer in the C++ loader before it appears.
+        verbose: Whether standard error says what is being done, if that takes
+            more than some seconds.
         **options: Further arguments of the task or the search, as `width`.
 
     Returns:
@@ -84,7 +87,7 @@ def export_model(
     if warmup is not False:
         warmups.require_protos()
     writer = new_version(folder, version)
-    notice = WaitNotice("keras_attn.export", "tracing signatures")
+    notice = WaitNotice("keras_attn.export", "tracing", verbose=verbose)
     with writer as partial, notice:
         functions = save(made, partial, notice)
         notice.say("asking the examples")
@@ -116,7 +119,7 @@ def save(
     Returns:
         The traced functions by name.
     """
-    notice = notice or WaitNotice("keras_attn.export", "")
+    notice = notice or WaitNotice("keras_attn.export", "tracing")
     verbs = list(made.signatures)
     functions = {MAIN: None}
     for number, verb in enumerate(verbs, 1):

@@ -5,12 +5,14 @@ MaskedAccuracy             a metric that leaves padding out
 Perplexity                 a metric of language models
 WarmupCosine               a schedule of the learning rate
 WarmupRsqrt                the schedule of the Transformer
+CompileNotice              a callback that says when a step is compiled
 accelerator_check          whether a step compiles for a TPU or GPU, and fits
 accelerator_check_model    the same of a model's training or decode step
 """
 
 from keras_attn.training.accelerator.check import accelerator_check
 from keras_attn.training.accelerator.check_model import accelerator_check_model
+from keras_attn.training.callbacks.compile_notice import CompileNotice
 from keras_attn.training.losses.masked_crossentropy import MaskedCrossentropy
 from keras_attn.training.metrics.masked_accuracy import MaskedAccuracy
 from keras_attn.training.metrics.perplexity import Perplexity
@@ -18,6 +20,7 @@ from keras_attn.training.schedules.warmup_cosine import WarmupCosine
 from keras_attn.training.schedules.warmup_rsqrt import WarmupRsqrt
 
 __all__ = [
+    "CompileNotice",
     "MaskedAccuracy",
     "MaskedCrossentropy",
     "Perplexity",

@@ -29,6 +29,12 @@ def test_what_is_over_soon_says_nothing(capsys):
     assert capsys.readouterr().err == ""
 
 
+def test_it_can_be_silenced(capsys):
+    with WaitNotice("tests", "boiling", verbose=False, after=0.01):
+        time.sleep(0.1)
+    assert capsys.readouterr().err == ""
+
+
 def test_the_line_is_of_what_is_done_by_then(capsys):
     with WaitNotice("tests", "boiling", after=0.05) as notice:
         notice.say("pouring")

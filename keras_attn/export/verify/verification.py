@@ -3,6 +3,7 @@
 import math
 import pathlib
 
+from keras_attn.base.wait_notice import WaitNotice
 from keras_attn.export.bundle.recorded_examples import read_examples
 from keras_attn.export.bundle.text_tables import text_table
 from keras_attn.export.bundle.versions import find_version
@@ -27,7 +28,8 @@ def verify(
 
     Args:
         path: A version's folder, or the folder above for the newest.
-        verbose: Whether to print a table.
+        verbose: Whether to print a table, and on standard error what is
+            being done if that takes more than some seconds.
         timeout: Seconds after which it is given up.
 
     Returns:
@@ -46,14 +48,13 @@ def verify(
         for example in read_examples(folder)
         if not example[0].endswith(COMPILED)
     ]
-    results = worker.run_each(
-        folder,
-        [
-            loaded_model.request(signatures, signature, inputs)
-            for signature, inputs, _ in examples
-        ],
-        timeout=timeout,
-    )
+    requests = [
+        loaded_model.request(signatures, signature, inputs)
+        for signature, inputs, _ in examples
+    ]
+    doing = f"asking {len(requests)} recorded requests in the C++ loader"
+    with WaitNotice("keras_attn.export", doing, verbose=verbose):
+        results = worker.run_each(folder, requests, timeout=timeout)
     report = {
         name: {"requests": 0, "difference": 0.0, "seconds": 0.0}
         for name in signatures

@@ -1,0 +1,1 @@
+"""What a run of `fit` calls at each step and epoch."""
