@@ -13,8 +13,10 @@ from keras_attn.data.pipeline import lengths as sizes
 
 # XLA compiles once for each bucket; a fifth hardly saves any padding.
 MAX_BUCKETS = 4
-# Accelerators compute in tiles of eight rows.
-MULTIPLE = 8
+# Accelerators compute in tiles of eight rows. Where rows are short, rounding up
+# to eight would pad more than it saves.
+MULTIPLES = (8, 4, 2)
+SHORTEST_IN_MULTIPLES = 16
 # Buckets that save a smaller share of all positions are not worth compiling.
 LEAST_SAVED = 0.01
 _AT_ONCE = 4096
@@ -51,7 +53,7 @@ def auto_lengths(
     batch_size: int = 1,
     *,
     max_buckets: int = MAX_BUCKETS,
-    multiple: int = MULTIPLE,
+    multiple: int | None = None,
 ) -> tuple[int, ...]:
     """Choose the `lengths` of `batches` that pad least.
 
@@ -66,13 +68,15 @@ def auto_lengths(
         examples: As for `batches`, unbatched.
         batch_size: Examples that each bucket must hold at least.
         max_buckets: The most lengths.
-        multiple: They are multiples of this.
+        multiple: They are multiples of this; if None, of 8, 4 or 2, the
+            greatest of which the longest example has sixteen.
 
     Returns:
         Increasing lengths, the last of which every example fits.
     """
-    for name, number in (("max_buckets", max_buckets), ("multiple", multiple)):
-        argument_checks.integer(number, name, at_least=1)
+    argument_checks.integer(max_buckets, "max_buckets", at_least=1)
+    if multiple is not None:
+        argument_checks.integer(multiple, "multiple", at_least=1)
     lengths, _ = choose_and_report(
         examples, batch_size, max_buckets=max_buckets, multiple=multiple
     )
@@ -84,10 +88,12 @@ def choose_and_report(
     least: int,
     *,
     max_buckets: int = MAX_BUCKETS,
-    multiple: int = MULTIPLE,
+    multiple: int | None = None,
 ) -> tuple[tuple[int, ...], list[int]]:
     """Lengths as `auto_lengths` chooses them, and examples of each."""
     found = count_lengths(examples)
+    if multiple is None:
+        multiple = _multiple(found.lengths[-1])
     lengths = choose(found, least, max_buckets, multiple)
     report(found, lengths)
     return lengths, found.by_bucket(lengths)[0]
@@ -191,6 +197,11 @@ def report(found: LengthHistogram, lengths: Sequence[int]) -> None:
         positions = lengths[-1] * sum(counts) * found.num_sequences
         lines.append(_line("one length", sum(counts), sum(tokens), positions))
     print("\n".join(lines), file=sys.stderr)
+
+
+def _multiple(longest):
+    fitting = [n for n in MULTIPLES if SHORTEST_IN_MULTIPLES * n <= longest]
+    return max(fitting, default=1)
 
 
 def _line(name, count, tokens, positions):

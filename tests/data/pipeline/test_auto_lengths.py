@@ -103,6 +103,16 @@ def test_the_table_tells_what_padding_costs(capsys):
     ]
 
 
+@pytest.mark.parametrize(
+    ("longest", "last"),
+    [(15, 15), (31, 31), (33, 34), (65, 68), (127, 128), (129, 136)],
+)
+def test_short_rows_are_rounded_less(longest, last, capsys):
+    lengths = auto_lengths(pairs(*[longest // 2] * 5, *[longest] * 5))
+    assert lengths[-1] == last
+    assert last - longest < last / 16
+
+
 def test_what_has_no_lengths_is_refused():
     with pytest.raises(ValueError, match="without end"):
         auto_lengths(pairs(3).repeat())
