@@ -39,6 +39,24 @@ def first_token(start_id, batch_size):
     return tf.reshape(start_id, [batch_size])
 
 
+def limits(value, batch_size):
+    """Bring the rows' own limits to (batch,) int32; None stays.
+
+    Raises:
+        ValueError: If there is not one for each row.
+    """
+    if value is None:
+        return None
+    value = tf.cast(value, tf.int32)
+    if value.shape.rank != 1:
+        raise ValueError(
+            "`limits` must have a number for each row, (batch,); one for all "
+            f"of them is `max_length`. Received: limits.shape={value.shape}"
+        )
+    _check_shape(value, "limits", [batch_size])
+    return tf.reshape(value, [batch_size])
+
+
 def for_each_row(value, name: str, batch_size, dtype):
     """Bring a number, or (batch,) numbers, to (batch, 1).
 

@@ -8,10 +8,12 @@ import numpy as np
 import tensorflow as tf
 
 from keras_attn.decoding import arguments
+from keras_attn.decoding.answer_mask import answer_mask
 from keras_attn.decoding.chunked_top_k import likeliest
 from keras_attn.decoding.state import StateLayout
 from keras_attn.decoding.state import freeze
 from keras_attn.decoding.state import gather
+from keras_attn.decoding.stepping import log_probs_of
 from keras_attn.decoding.stepping import stepper
 
 
@@ -23,11 +25,13 @@ def beam(
     max_length: int,
     start_id,
     end_id: int,
+    limits=None,
     width: int = 4,
     length_penalty: float = 0.0,
     num_results: int = 1,
     forbidden_ids: Sequence[int] = (),
     forced_end_id: int | None = None,
+    return_log_probs: bool = False,
     return_state: bool = False,
 ):
     """Write the sequences that score best, going forward with `width` at once.
@@ -40,10 +44,11 @@ def beam(
     the lower id. The loop stops when no row's results can change any more.
 
     Args:
-        step, state, batch_size, max_length, start_id, end_id, forbidden_ids,
-            forced_end_id: As in `greedy`; log p of what is forced is 0. The
-            state has `batch_size` rows; `step` is given `batch_size` · `width`,
-            the beams of a row one after the other.
+        step, state, batch_size, max_length, start_id, end_id, limits,
+            forbidden_ids, forced_end_id, return_log_probs: As in `greedy`;
+            log p of what is forced is 0 in the score. The state has
+            `batch_size` rows; `step` is given `batch_size` · `width`, the
+            beams of a row one after the other.
         width: Number of beams for each row.
         length_penalty: 0 ranks by probability; more favours longer answers.
         num_results: How many of the best to return for each row.
@@ -52,9 +57,10 @@ def beam(
 
     Returns:
         (batch, num_results, max_length) int32 tokens and (batch, num_results)
-        float32 scores, best first; then the state if asked for. If a row has
-        fewer results than asked for (a vocabulary smaller than `width`, logits
-        of -inf or NaN), the rest score -inf and hold `end_id` only.
+        float32 scores, best first; then what is asked for: log-probabilities
+        like the tokens, the state. If a row has fewer results than asked for
+        (a vocabulary smaller than `width`, logits of -inf or NaN), the rest
+        score -inf and hold `end_id` only.
 
     Reference:
         Wu et al. 2016, section 7, equation 14. https://arxiv.org/abs/1609.08144
@@ -63,6 +69,7 @@ def beam(
     max_length = arguments.whole_number(max_length, "max_length", at_least=1)
     end_id = arguments.whole_number(end_id, "end_id")
     width = arguments.whole_number(width, "width", at_least=1)
+    limits = arguments.limits(limits, batch_size)
     _check_results(num_results, width)
     penalties = _penalties(length_penalty, max_length)
 
@@ -71,96 +78,132 @@ def beam(
     take = stepper(
         step,
         beams,
-        max_length=max_length,
         end_id=end_id,
         forbidden_ids=forbidden_ids,
         forced_end_id=forced_end_id,
     )
+    last = max_length - 1 if limits is None else limits[:, None] - 1
     columns = tf.range(max_length)
+    first_rows = tf.range(batch_size)[:, None] * width
+    # Where the number is not known, a shape that needs no op to make it.
+    batch = -1 if tf.is_tensor(batch_size) else batch_size
+    # A forced end has a log-probability of its own, and so has a token if
+    # others are forbidden.
+    as_scored = forced_end_id is None and not forbidden_ids
 
-    def unfinished(index, tokens, token, finished, scores, sums, rows, leaves):
-        ended = tf.reshape(finished, [batch_size, width])
-        settled = tf.reduce_all(ended[:, :num_results], axis=-1)
+    def unfinished(index, token, finished, scores, sums, rows, *others):
+        settled = tf.reduce_all(finished[:, :num_results], axis=-1)
         if length_penalty:
             # What a beam has lost it cannot win back, only see divided by more.
-            alive = tf.where(ended, -math.inf, sums) / penalties[-1]
+            alive = tf.where(finished, -math.inf, sums) / penalties[-1]
             hope = tf.reduce_max(alive, axis=-1)
             settled &= hope <= scores[:, num_results - 1]
         some = tf.logical_not(tf.reduce_all(settled))
         return tf.logical_and(index < max_length, some)
 
-    def advance(index, tokens, token, finished, scores, sums, rows, leaves):
+    def advance(index, token, finished, scores, sums, rows, written, leaves):
         # Not at the end of the step before: here XLA gathers a cache and
         # writes to it in one pass.
         leaves = gather(leaves, rows)
-        logits, after = take(token, leaves, index)
+        logits, allowed, after = take(token, leaves, index)
         if return_state:
-            after = freeze(finished, leaves, after)
-        logits = tf.cast(logits, tf.float32)
+            after = freeze(tf.reshape(finished, [-1]), leaves, after)
         # Of one beam, no more than `width` continuations can find a place.
         number = min(width, logits.shape[-1])
-        shape = [batch_size, width, number]
-        values, ids = likeliest(logits, number)
-        values -= tf.reduce_logsumexp(logits, axis=-1, keepdims=True)
+        _, ids = likeliest(tf.cast(allowed, tf.float32), number)
+        values = log_probs_of(allowed, ids)  # (rows, number)
+        own = values
+        values = tf.reshape(values, [batch, width, number])
+        itself = tf.constant([0.0] + [-math.inf] * (number - 1))
+        if forced_end_id is not None:
+            forced = tf.reshape(index == last, [-1, 1, 1])
+            values = tf.where(forced, itself, values)
+            ids = tf.reshape(ids, [batch, width, number])
+            ids = tf.where(forced, forced_end_id, ids)
+            ids = tf.reshape(ids, [-1, number])
+        if return_log_probs and not as_scored:
+            own = log_probs_of(logits, ids)
 
         # An ended beam has one continuation: itself.
-        ended = tf.reshape(finished, [batch_size, width, 1])
-        itself = tf.constant([0.0] + [-math.inf] * (number - 1))
-        values = tf.where(ended, itself, tf.reshape(values, shape))
-        ids = tf.where(ended, end_id, tf.reshape(ids, shape))
-
-        new_sums = sums[:, :, None] + values
-        candidates = new_sums
+        ended = tf.expand_dims(finished, 2)
+        values = tf.where(ended, itself, values)
+        new_sums = tf.expand_dims(sums, 2) + values
+        candidates = new_sums  # (batch, width, number)
         if length_penalty:
-            candidates /= penalties[index]
-            held = scores[:, :, None] + itself
-            candidates = tf.where(ended, held, candidates)
+            held = tf.expand_dims(scores, 2) + itself
+            candidates = tf.where(ended, held, candidates / penalties[index])
         nothing = tf.math.is_nan(candidates)
         candidates = tf.where(nothing, -math.inf, candidates)
-        candidates = tf.reshape(candidates, [batch_size, width * number])
+        candidates = tf.reshape(candidates, [batch, width * number])
         scores, places = tf.math.top_k(candidates, width)  # (batch, width)
 
-        places += tf.range(batch_size)[:, None] * (width * number)
-        places = tf.reshape(places, [-1])  # (rows,)
+        places = tf.reshape(places + first_rows * number, [-1])  # (rows,)
         rows = places // number
-        token = tf.gather(tf.reshape(ids, [-1]), places)
         sums = scores
         if length_penalty:
             sums = tf.gather(tf.reshape(new_sums, [-1]), places)
-            sums = tf.reshape(sums, [batch_size, width])
-        impossible = tf.reshape(tf.logical_not(scores > -math.inf), [-1])
-        finished = tf.gather(finished, rows) | impossible | (token == end_id)
-        tokens = tf.gather(tokens, rows)
-        tokens = tf.where(columns == index, token[:, None], tokens)
-        return index + 1, tokens, token, finished, scores, sums, rows, after
+            sums = tf.reshape(sums, [batch, width])
+        finished = tf.gather(tf.reshape(finished, [-1]), rows)
+        token = tf.gather(tf.reshape(ids, [-1]), places)
+        token = tf.where(finished, end_id, token)
+        new = {"tokens": token}
+        if return_log_probs:
+            new["log_probs"] = tf.gather(tf.reshape(own, [-1]), places)
+        here = columns == index
+        written = {
+            name: tf.where(
+                here, tf.expand_dims(new[name], 1), tf.gather(old, rows)
+            )
+            for name, old in written.items()
+        }
+        finished = tf.reshape(finished | (token == end_id), [batch, width])
+        finished |= tf.logical_not(scores > -math.inf)
+        if limits is not None:
+            finished |= index == last
+        return index + 1, token, finished, scores, sums, rows, written, after
 
     # At first each row has one beam; the others are there to be displaced.
     first = tf.constant([0.0] + [-math.inf] * (width - 1))
     scores = tf.zeros([batch_size, 1]) + first
+    finished = scores < 0
+    if limits is not None:
+        finished |= last < 0
     token = arguments.first_token(start_id, batch_size)
-    _, tokens, _, _, scores, _, rows, leaves = tf.while_loop(
+    written = {"tokens": tf.fill([batch_size * width, max_length], end_id)}
+    if return_log_probs:
+        written["log_probs"] = tf.zeros([batch_size * width, max_length])
+    _, _, _, scores, _, rows, written, leaves = tf.while_loop(
         unfinished,
         advance,
         (
             tf.constant(0),
-            tf.fill([batch_size * width, max_length], end_id),
             tf.repeat(token, width),
-            tf.reshape(scores < 0, [-1]),
+            finished,
             scores,
             scores,
             tf.range(batch_size * width),
+            written,
             beams.leaves,
         ),
     )
-    tokens = tf.reshape(tokens, [batch_size, width, max_length])
-    tokens, scores = tokens[:, :num_results], scores[:, :num_results]
-    tokens = tf.where(scores[:, :, None] > -math.inf, tokens, end_id)
-    if not return_state:
-        return tokens, scores
-    results = tf.range(batch_size)[:, None] * width + tf.range(num_results)
-    rows = tf.gather(rows, tf.reshape(results, [-1]))
-    found = layout.repeated(num_results, batch_size)
-    return tokens, scores, found.pack(gather(leaves, rows))
+    scores = scores[:, :num_results]
+    exists = scores[:, :, None] > -math.inf
+    written = {
+        name: tf.reshape(each, [batch_size, width, max_length])[:, :num_results]
+        for name, each in written.items()
+    }
+    tokens = tf.where(exists, written["tokens"], end_id)
+    results = [tokens, scores]
+    if return_log_probs:
+        limits = None if limits is None else limits[:, None, None]
+        real = answer_mask(tokens, end_id, limits)
+        log_probs = tf.where(real, written["log_probs"], 0.0)
+        results.append(tf.where(exists, log_probs, -math.inf))
+    if return_state:
+        best = tf.reshape(first_rows + tf.range(num_results), [-1])
+        found = layout.repeated(num_results, batch_size)
+        results.append(found.pack(gather(leaves, tf.gather(rows, best))))
+    return tuple(results)
 
 
 def _check_results(num_results, width):

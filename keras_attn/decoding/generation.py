@@ -11,6 +11,10 @@ from keras_attn.decoding import options
 from keras_attn.decoding.beam_search import beam
 from keras_attn.decoding.fingerprint import Fingerprint
 from keras_attn.decoding.greedy_search import greedy
+from keras_attn.decoding.protocol import GenerativeModel
+from keras_attn.decoding.protocol import check_generative
+from keras_attn.decoding.protocol import continues_prompts
+from keras_attn.decoding.protocol import forced_end_id
 from keras_attn.decoding.sampling import sample
 
 SEARCHES = {"greedy": greedy, "sample": sample, "beam": beam}
@@ -22,7 +26,7 @@ _FUNCTIONS = weakref.WeakKeyDictionary()
 
 
 def generate(
-    model,
+    model: GenerativeModel,
     inputs,
     *,
     search: str = "greedy",
@@ -43,8 +47,7 @@ def generate(
     Inside a function it is part of that, which `jit_compile=True` may compile.
 
     Args:
-        model: Has `encode(inputs, max_length) -> state` and `step(token,
-            state, index) -> (logits, state)`.
+        model: Has `encode` and `step`; see `GenerativeModel`.
         inputs: What `encode`, or `prompt`, takes: (batch, length) ids, ragged
             ids, images, or a dictionary of these.
         search: "greedy", "sample" or "beam".
@@ -63,7 +66,7 @@ def generate(
     """
     _check(model, search, start_id)
     settings |= {"max_length": max_length, "end_id": end_id}
-    settings.setdefault("forced_end_id", getattr(model, "forced_end_id", None))
+    settings.setdefault("forced_end_id", forced_end_id(model))
     if start_id is not None:
         settings["start_id"] = start_id
     if not tf.executing_eagerly():
@@ -99,7 +102,7 @@ def _functions_of(model) -> dict:
 
 
 def _search(model, inputs, search, settings):
-    if hasattr(model, "prompt"):
+    if continues_prompts(model):
         inputs, start_id = model.prompt(inputs)
         settings = settings | {"start_id": start_id}
     state = model.encode(inputs, settings["max_length"])
@@ -111,21 +114,14 @@ def _search(model, inputs, search, settings):
 
 def _check(model, search, start_id):
     argument_checks.choice(search, "search", SEARCHES)
-    for method in ("encode", "step"):
-        if not hasattr(model, method):
-            raise ValueError(
-                "To generate, a model needs the methods `encode` and `step`. "
-                f"{type(model).__name__} has no `{method}`. (A clone made by "
-                "`keras.models.clone_model` has neither: make it with "
-                "`type(model).from_config(model.get_config())`.)"
-            )
-    if hasattr(model, "prompt") and start_id is not None:
+    check_generative(model)
+    if continues_prompts(model) and start_id is not None:
         raise ValueError(
             f"{type(model).__name__} starts from the last token of each "
             f"prompt. Received: start_id={start_id}. Leave it out, or put it "
             "at the end of the prompts."
         )
-    if not hasattr(model, "prompt") and start_id is None:
+    if not continues_prompts(model) and start_id is None:
         raise ValueError(
             f"{type(model).__name__} needs a `start_id`: the token that its "
             "targets begin with in training."

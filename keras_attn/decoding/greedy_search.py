@@ -16,8 +16,10 @@ def greedy(
     max_length: int,
     start_id,
     end_id: int,
+    limits=None,
     forbidden_ids: Sequence[int] = (),
     forced_end_id: int | None = None,
+    return_log_probs: bool = False,
     return_state: bool = False,
 ):
     """Write a sequence by taking the likeliest token at each step.
@@ -36,13 +38,18 @@ def greedy(
         max_length: Most tokens to write.
         start_id: First token that is fed: a number, or (batch,).
         end_id: Ends a row and fills the rest of it; if -1, no row ends.
+        limits: (batch,) integers, the most tokens of each row, if that is
+            fewer than `max_length`; 0 for a row that is not wanted.
         forbidden_ids: Ids that never come.
         forced_end_id: Comes last in a row that has not ended before.
+        return_log_probs: Whether to return each token's log-probability as
+            well: the model's own, without anything that a search changes.
         return_state: Whether to return the state as well, each row's as it
             was at its end. This costs a pass over it in each step.
 
     Returns:
-        (batch, max_length) int32 tokens, then the state if asked for.
+        (batch, max_length) int32 tokens, then what is asked for: (batch,
+        max_length) float32 log-probabilities, 0 after the end; the state.
 
     Reference:
         Sutskever et al. 2014, section 3.2. https://arxiv.org/abs/1409.3215
@@ -59,7 +66,9 @@ def greedy(
         max_length=max_length,
         start_id=start_id,
         end_id=end_id,
+        limits=limits,
         forbidden_ids=forbidden_ids,
         forced_end_id=forced_end_id,
+        return_log_probs=return_log_probs,
         return_state=return_state,
     )

@@ -3,8 +3,10 @@
 import tensorflow as tf
 
 from keras_attn.decoding import arguments
+from keras_attn.decoding.answer_mask import answer_mask
 from keras_attn.decoding.state import StateLayout
 from keras_attn.decoding.state import freeze
+from keras_attn.decoding.stepping import log_probs_of
 from keras_attn.decoding.stepping import stepper
 
 
@@ -17,8 +19,10 @@ def decode(
     max_length: int,
     start_id,
     end_id: int,
+    limits=None,
     forbidden_ids=(),
     forced_end_id: int | None = None,
+    return_log_probs: bool = False,
     return_state: bool = False,
 ):
     """Choose token after token until every row has ended.
@@ -28,48 +32,71 @@ def decode(
         choose: `choose(logits, tokens, index) -> (batch,)` tokens; `tokens`,
             (batch, max_length), holds those chosen before `index` and the
             first one, from `start_id`, in all later places.
-        state, batch_size, max_length, start_id, end_id, forbidden_ids,
-            forced_end_id, return_state: As in `keras_attn.decoding.greedy`.
+        state, batch_size, max_length, start_id, end_id, limits, forbidden_ids,
+            forced_end_id, return_log_probs, return_state: As in
+            `keras_attn.decoding.greedy`.
 
     Returns:
-        (batch, max_length) int32, then the state if asked for.
+        (batch, max_length) int32, then the log-probabilities and the state if
+        asked for.
     """
     batch_size = arguments.size(batch_size)
     max_length = arguments.whole_number(max_length, "max_length", at_least=1)
     end_id = arguments.whole_number(end_id, "end_id")
+    limits = arguments.limits(limits, batch_size)
     layout = StateLayout(state, batch_size)
     take = stepper(
         step,
         layout,
-        max_length=max_length,
         end_id=end_id,
         forbidden_ids=forbidden_ids,
         forced_end_id=forced_end_id,
     )
+    last = (max_length if limits is None else limits) - 1
     columns = tf.range(max_length)
 
-    def unfinished(index, tokens, token, finished, leaves):
+    def unfinished(index, token, finished, *others):
         some = tf.logical_not(tf.reduce_all(finished))
         return tf.logical_and(index < max_length, some)
 
-    def advance(index, tokens, token, finished, leaves):
-        logits, after = take(token, leaves, index)
-        token = choose(logits, tokens, index)
-        token = tf.where(finished, end_id, token)
-        tokens = tf.where(columns == index, token[:, None], tokens)
+    def advance(index, token, finished, written, leaves):
+        logits, allowed, after = take(token, leaves, index)
         if return_state:
             # As if the row had been alone and its loop had stopped.
             after = freeze(finished, leaves, after)
+        token = choose(allowed, written["tokens"], index)
+        if forced_end_id is not None:
+            token = tf.where(index == last, forced_end_id, token)
+        new = {}
+        if return_log_probs:
+            new["log_probs"] = log_probs_of(logits, token)
+        token = new["tokens"] = tf.where(finished, end_id, token)
+        here = columns == index
+        written = {
+            name: tf.where(here, tf.expand_dims(new[name], 1), old)
+            for name, old in written.items()
+        }
         finished = tf.logical_or(finished, token == end_id)
-        return index + 1, tokens, token, finished, after
+        if limits is not None:
+            finished = tf.logical_or(finished, index == last)
+        return index + 1, token, finished, written, after
 
     token = arguments.first_token(start_id, batch_size)
-    tokens = tf.repeat(token[:, None], max_length, axis=1)
-    finished = tf.zeros([batch_size], tf.bool)
-    index, tokens, _, _, leaves = tf.while_loop(
+    finished = tf.zeros([batch_size], tf.bool) if limits is None else last < 0
+    written = {"tokens": tf.repeat(token[:, None], max_length, axis=1)}
+    if return_log_probs:
+        written["log_probs"] = tf.zeros([batch_size, max_length])
+    index, _, _, written, leaves = tf.while_loop(
         unfinished,
         advance,
-        (tf.constant(0), tokens, token, finished, layout.leaves),
+        (tf.constant(0), token, finished, written, layout.leaves),
     )
-    tokens = tf.where(columns < index, tokens, end_id)
-    return (tokens, layout.pack(leaves)) if return_state else tokens
+    tokens = tf.where(columns < index, written["tokens"], end_id)
+    results = [tokens]
+    if return_log_probs:
+        limits = None if limits is None else limits[:, None]
+        real = answer_mask(tokens, end_id, limits)
+        results.append(tf.where(real, written["log_probs"], 0.0))
+    if return_state:
+        results.append(layout.pack(leaves))
+    return tuple(results) if len(results) > 1 else tokens

@@ -21,6 +21,7 @@ def sample(
     max_length: int,
     start_id,
     end_id: int,
+    limits=None,
     temperature=1.0,
     top_k=0,
     top_p=1.0,
@@ -30,6 +31,7 @@ def sample(
     prompt=None,
     forbidden_ids: Sequence[int] = (),
     forced_end_id: int | None = None,
+    return_log_probs: bool = False,
     return_state: bool = False,
 ):
     """Write a sequence by drawing each token from what the model predicts.
@@ -45,8 +47,9 @@ def sample(
     the nearest that means something.
 
     Args:
-        step, state, batch_size, max_length, start_id, end_id, forbidden_ids,
-            forced_end_id, return_state: As in `greedy`.
+        step, state, batch_size, max_length, start_id, end_id, limits,
+            forbidden_ids, forced_end_id, return_log_probs, return_state: As in
+            `greedy`.
         temperature: Divides the logits; 0 takes the likeliest token.
         top_k: Draw from so many of the likeliest tokens; 0 means all.
         top_p: Draw from the fewest likeliest tokens that together are at
@@ -60,7 +63,7 @@ def sample(
         prompt: (batch, length) ids for the penalty; negative ones are none.
 
     Returns:
-        (batch, max_length) int32 tokens, then the state if asked for.
+        (batch, max_length) int32 tokens, then what is asked for, as `greedy`.
 
     Reference:
         Holtzman et al. 2020, section 3. https://arxiv.org/abs/1904.09751
@@ -112,7 +115,9 @@ def sample(
         max_length=max_length,
         start_id=first,
         end_id=end_id,
+        limits=limits,
         forbidden_ids=forbidden_ids,
         forced_end_id=forced_end_id,
+        return_log_probs=return_log_probs,
         return_state=return_state,
     )

@@ -1,5 +1,6 @@
 """One step of a model, in the form that the loops use."""
 
+import numpy as np
 import tensorflow as tf
 
 from keras_attn.decoding.arguments import whole_number
@@ -9,23 +10,24 @@ def stepper(
     step,
     layout,
     *,
-    max_length: int,
     end_id: int,
     forbidden_ids=(),
     forced_end_id: int | None = None,
 ):
     """Make a step that takes and gives leaves, and checks what comes back.
 
+    All checks are made while the graph is: none of them is an op in it.
+
     Args:
         step: `step(token, state, index) -> (logits, state)`.
         layout: The `StateLayout` of the state.
-        max_length: Number of steps.
         end_id: Must be in the vocabulary, or negative: then no row ends.
         forbidden_ids: Ids that get the logit -inf.
-        forced_end_id: In the last step, all other ids get it.
+        forced_end_id: Must be in the vocabulary, or None.
 
     Returns:
-        A function (token, leaves, index) -> (logits, leaves).
+        A function (token, leaves, index) -> (logits, allowed, leaves): the
+        model's own logits, and those to choose from.
     """
     forbidden_ids = [
         whole_number(number, "forbidden_ids", at_least=0)
@@ -41,25 +43,12 @@ def stepper(
         logits, state = step(token, layout.pack(leaves), index)
         logits = tf.convert_to_tensor(logits)
         _check_logits(logits, token, [end_id, *forbidden_ids, *forced])
+        allowed = logits
         if forbidden_ids:
-            hidden = tf.one_hot(
-                forbidden_ids,
-                logits.shape[-1],
-                on_value=-float("inf"),
-                off_value=0.0,
-                dtype=logits.dtype,
-            )
-            logits += tf.reduce_min(hidden, axis=0)
-        if forced:
-            only = tf.one_hot(
-                forced,
-                logits.shape[-1],
-                on_value=0.0,
-                off_value=-float("inf"),
-                dtype=logits.dtype,
-            )
-            logits = tf.where(index == max_length - 1, only, logits)
-        return logits, layout.unpack(state)
+            hidden = np.zeros(logits.shape[-1])
+            hidden[forbidden_ids] = -np.inf
+            allowed += tf.constant(hidden, logits.dtype)
+        return logits, allowed, layout.unpack(state)
 
     return take
 
@@ -80,3 +69,18 @@ def _check_logits(logits, token, ids):
             f"vocabulary, less than {vocabulary}, the width of the logits. "
             f"Received: {max(ids)}. For rows that never end, give end_id=-1."
         )
+
+
+def log_probs_of(logits, ids):
+    """Log-probabilities of some tokens under a model's own distribution.
+
+    Args:
+        logits: (..., vocabulary).
+        ids: (..., number) or (...,).
+
+    Returns:
+        Like `ids`, float32.
+    """
+    # One op each; a logarithm of a sum of exponentials is ten.
+    log_probs = tf.nn.log_softmax(tf.cast(logits, tf.float32))
+    return tf.gather(log_probs, ids, batch_dims=logits.shape.rank - 1)

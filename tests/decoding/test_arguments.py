@@ -40,6 +40,15 @@ def test_each_row_has_a_first_token():
         arguments.first_token([4, 5, 6], 2)
 
 
+def test_limits_are_for_each_row():
+    assert arguments.limits(None, 2) is None
+    assert arguments.limits([4, 0], 2).numpy().tolist() == [4, 0]
+    with pytest.raises(ValueError, match="one for all of them is `max_length`"):
+        arguments.limits(4, 2)
+    with pytest.raises(ValueError, match=r"`limits` .*shape=\(3,\)"):
+        arguments.limits([4, 5, 6], 2)
+
+
 def test_numbers_stay_and_rows_become_columns():
     def take(value):
         return arguments.for_each_row(value, "top_p", 2, tf.float32)

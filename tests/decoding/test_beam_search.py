@@ -186,6 +186,63 @@ def test_the_state_comes_back_along_the_winning_path(rng, jit_compile):
     np.testing.assert_array_equal(memory, np.stack([table] * 3, axis=1))
 
 
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"forbidden_ids": (2,)}, {"forced_end_id": 3}],
+    ids=["plain", "forbidden", "forced"],
+)
+@pytest.mark.parametrize("length_penalty", [0.0, 0.8])
+def test_log_probabilities_are_the_models_own(rng, length_penalty, options):
+    table = markov.tables(rng, 20, 5)
+    start = rng.integers(5, size=20).astype("int32")
+    options = {**options, "length_penalty": length_penalty, "width": 3}
+    tokens, scores, found = search(
+        table, start, 6, num_results=2, return_log_probs=True, **options
+    )
+    for row, result in np.ndindex(20, 2):
+        written = tokens[row, result].tolist()
+        written = written[: [*written, END].index(END) + 1]
+        wanted = [
+            markov.log_probabilities(table[row], start[row], written[:place])[
+                token
+            ]
+            for place, token in enumerate(written)
+        ]
+        length = len(written)
+        np.testing.assert_allclose(found[row, result, :length], wanted, 1e-5)
+        assert not np.any(found[row, result, length:])
+        if len(options) == 2:
+            score = markov.score(sum(wanted), length, length_penalty)
+            np.testing.assert_allclose(scores[row, result], score, 1e-5)
+
+
+@pytest.mark.parametrize("forced_end_id", [None, END, 3], ids=str)
+@pytest.mark.parametrize("length_penalty", [0.0, 1.0])
+def test_a_row_with_a_limit_is_as_if_that_were_the_length(
+    rng, length_penalty, forced_end_id
+):
+    limits = np.repeat([0, 1, 3, 6], 5)
+    table = markov.tables(rng, 20, 5)
+    start = rng.integers(5, size=20).astype("int32")
+    options = dict(
+        width=3,
+        length_penalty=length_penalty,
+        forced_end_id=forced_end_id,
+        return_log_probs=True,
+    )
+    tokens, scores, found = search(table, start, 6, limits=limits, **options)
+    for limit in (1, 3, 6):
+        rows = limits == limit
+        wanted = search(table[rows], start[rows], limit, **options)
+        np.testing.assert_array_equal(tokens[rows][:, :, :limit], wanted[0])
+        np.testing.assert_allclose(scores[rows], wanted[1], 1e-6)
+        np.testing.assert_allclose(found[rows][:, :, :limit], wanted[2], 1e-6)
+    after = np.arange(6) >= limits[:, None, None]
+    assert (tokens[after] == END).all()
+    assert not found[after].any()
+    assert not scores[limits == 0].any()
+
+
 def counted(table, max_length, **options):
     """Count how often the loop calls the step."""
     calls = tf.Variable(0)
@@ -324,13 +381,18 @@ def test_one_trace_serves_all_batch_sizes(rng):
 def test_logits_of_nan_leave_a_row_without_results(rng):
     table = markov.tables(rng, 3, 5)
     start = np.ones(3, "int32")
-    tokens, scores = search(table, start, 6, width=3, num_results=2)
+    options = dict(width=3, num_results=2)
+    tokens, scores = search(table, start, 6, **options)
     table[1] = np.nan
-    hurt_tokens, hurt_scores = search(table, start, 6, width=3, num_results=2)
+    hurt_tokens, hurt_scores, log_probs = search(
+        table, start, 6, return_log_probs=True, **options
+    )
     np.testing.assert_array_equal(hurt_tokens[[0, 2]], tokens[[0, 2]])
     np.testing.assert_array_equal(hurt_scores[[0, 2]], scores[[0, 2]])
     assert (hurt_tokens[1] == END).all()
     assert (hurt_scores[1] == -np.inf).all()
+    assert (log_probs[1] == -np.inf).all()
+    assert np.isfinite(log_probs[[0, 2]]).all()
 
 
 def test_forbidden_ids_never_come(rng):

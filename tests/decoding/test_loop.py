@@ -93,6 +93,54 @@ def test_forbidden_ids_never_come(rng):
     np.testing.assert_array_equal(tokens, run(table, 6))
 
 
+def log_probs(table, start, tokens):
+    """Of each token by the definition; 0 is what fills a row up."""
+    values = [
+        markov.log_probabilities(table, start, list(tokens[:place]))[token]
+        for place, token in enumerate(tokens)
+    ]
+    return np.array(values)
+
+
+@pytest.mark.parametrize("forbidden_ids", [(), (2,)], ids=["all", "some"])
+def test_log_probabilities_are_the_models_own(rng, forbidden_ids):
+    table = markov.tables(rng, 20, 4)
+    tokens, found = run(
+        table, 8, forbidden_ids=forbidden_ids, return_log_probs=True
+    )
+    tokens = tokens.numpy()
+    for row, length in enumerate(lengths(tokens)):
+        wanted = log_probs(table[row], 1, tokens[row, :length])
+        np.testing.assert_allclose(found[row, :length], wanted, 1e-5)
+        assert not np.any(found[row, length:])
+
+
+@pytest.mark.parametrize("forced_end_id", [None, END, 3], ids=str)
+@pytest.mark.parametrize("end_id", [END, -1], ids=["end", "endless"])
+def test_a_row_with_a_limit_is_as_if_that_were_the_length(
+    rng, forced_end_id, end_id
+):
+    limits = np.repeat([0, 1, 3, 7, 8], 4)
+    table = markov.tables(rng, 20, 4)
+    options = dict(end_id=end_id, forced_end_id=forced_end_id)
+    options |= {"return_log_probs": True, "return_state": True}
+    tokens, found, state = run(table, 8, limits=limits, **options)
+    written = np.minimum(lengths(tokens.numpy()), limits)
+    if end_id == -1:
+        written = limits
+    np.testing.assert_array_equal(state.carried["steps"], written)
+    for limit in (1, 3, 7, 8):
+        rows = limits == limit
+        wanted, wanted_log_probs, _ = run(table[rows], limit, **options)
+        np.testing.assert_array_equal(tokens[rows][:, :limit], wanted)
+        np.testing.assert_allclose(
+            found[rows][:, :limit], wanted_log_probs, 1e-6
+        )
+    after = np.arange(8) >= limits[:, None]
+    assert (tokens.numpy()[after] == end_id).all()
+    assert not np.any(found.numpy()[after])
+
+
 def test_one_trace_serves_all_batch_sizes(rng):
     traces = []
 

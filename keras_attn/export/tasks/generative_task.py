@@ -3,9 +3,10 @@
 import abc
 from collections.abc import Sequence
 
-import keras
 import tensorflow as tf
 
+from keras_attn.decoding.protocol import GenerativeModel
+from keras_attn.decoding.scoring import score
 from keras_attn.export.graph import row_options
 from keras_attn.export.graph.invalid_rows import blank_invalid
 from keras_attn.export.graph.padded_batches import compiled
@@ -23,13 +24,14 @@ TEXT = tf.TensorSpec([None], tf.string)
 class GenerativeTask(Task):
     """A model that writes an answer to a text.
 
-        inputs = read(text)    state = begin(inputs)    answer = search(state)
+        inputs, start = prepare(read(text))
+        answer        = search(encode(inputs), start)
 
     Subclasses name their `VERB`, and define how texts and answers are read
-    and how the model begins.
+    and what the model is given.
 
     Args:
-        model: Has `encode` and `step`.
+        model: A Keras model that writes token by token.
         tokenizer: Turns tokens that the model writes into text.
         search: Looks for answers.
         xla: Whether there are compiled twins of the first two signatures.
@@ -39,7 +41,7 @@ class GenerativeTask(Task):
 
     def __init__(
         self,
-        model: keras.Model,
+        model: GenerativeModel,
         *,
         tokenizer: Tokenizer,
         search: Search,
@@ -67,8 +69,17 @@ class GenerativeTask(Task):
         """
 
     @abc.abstractmethod
+    def prepare(self, *inputs):
+        """Make of what `read` returned what `encode` takes, and the start.
+
+        Returns:
+            The inputs, and the (batch,) first tokens that are fed.
+        """
+
     def begin(self, *inputs):
         """Make of what `read` returned a state and the first tokens."""
+        inputs, start_id = self.prepare(*inputs)
+        return self.model.encode(inputs, self.search.max_length), start_id
 
     @abc.abstractmethod
     def read_answers(self, answer):
@@ -147,10 +158,16 @@ class GenerativeTask(Task):
         inputs, valid, truncated = self._read(text)
         ids, lengths, readable, too_long = self.read_answers(answer)
         valid &= readable
-        limits = tf.where(valid, lengths, 0)
-        found = self.search.follow(*self._begin(*inputs), limits, ids)
+        inputs, start_id = self.prepare(*inputs)
+        log_probs = score(
+            self.model,
+            inputs,
+            ids,
+            start_id=start_id,
+            lengths=tf.where(valid, lengths, 0),
+        )
         outputs = {
-            "log_probability": found["log_probability"],
+            "log_probability": tf.reduce_sum(log_probs, axis=1),
             "truncated": truncated | too_long,
         }
         return blank_invalid(outputs, valid)

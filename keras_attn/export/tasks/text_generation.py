@@ -3,6 +3,7 @@
 import keras
 import tensorflow as tf
 
+from keras_attn.decoding.protocol import continues_prompts
 from keras_attn.export.graph import request_text
 from keras_attn.export.graph.invalid_rows import blank_invalid
 from keras_attn.export.graph.shared_function import shared_function
@@ -30,7 +31,7 @@ class TextGeneration(GenerativeTask):
     `truncated` if it has more tokens than are read: the last ones are.
 
     Args:
-        model: Has `prompt({"tokens", "lengths"})`, `encode` and `step`.
+        model: Writes on from what `prompt({"tokens", "lengths"})` reads.
         tokenizer: The tokenizer that the model was trained with.
         search: "greedy", "sample" or "beam".
         max_length: The most tokens of an answer, its end included; if None,
@@ -82,8 +83,7 @@ class TextGeneration(GenerativeTask):
     @staticmethod
     def accepts(model: keras.Model) -> bool:
         """Whether a model goes on from prompts."""
-        needed = ("prompt", "encode", "step")
-        return all(hasattr(model, name) for name in needed)
+        return continues_prompts(model)
 
     def further_signatures(self) -> list[Signature]:
         if not hasattr(self.model, "prefill"):
@@ -101,15 +101,17 @@ class TextGeneration(GenerativeTask):
         tokens = ids.to_tensor(shape=(None, width))
         return (tokens, lengths), valid, truncated
 
+    def prepare(self, tokens, lengths):
+        return self.model.prompt({"tokens": tokens, "lengths": lengths})
+
     def begin(self, tokens, lengths):
         if hasattr(self.model, "prefill"):
             return self._prefill(tokens, lengths)[1:]
-        inputs, last = self.model.prompt({"tokens": tokens, "lengths": lengths})
-        return self.model.encode(inputs, self.search.max_length), last
+        return super().begin(tokens, lengths)
 
     def prefill(self, tokens, lengths):
         """Vectors of a prompt's tokens, the state and the last tokens."""
-        inputs, last = self.model.prompt({"tokens": tokens, "lengths": lengths})
+        inputs, last = self.prepare(tokens, lengths)
         return *self.model.prefill(inputs, self.search.max_length), last
 
     def read_answers(self, answer):

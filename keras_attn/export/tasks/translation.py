@@ -5,6 +5,8 @@ import inspect
 import keras
 import tensorflow as tf
 
+from keras_attn.decoding.protocol import GenerativeModel
+from keras_attn.decoding.protocol import continues_prompts
 from keras_attn.export.graph import request_text
 from keras_attn.export.graph.invalid_rows import blank_invalid
 from keras_attn.export.graph.shared_function import shared_function
@@ -33,7 +35,7 @@ class Translation(GenerativeTask):
     `truncated` if it has more tokens than are read: the first ones are.
 
     Args:
-        model: Has `encode({"source"}, max_length)` and `step`.
+        model: Writes from what `encode({"source"}, max_length)` reads.
         tokenizer: One for both sides, or `{"source": ..., "target": ...}`.
         search: "greedy", "sample" or "beam".
         max_length: The most tokens of an answer, its end included; if None,
@@ -99,10 +101,10 @@ class Translation(GenerativeTask):
     @staticmethod
     def accepts(model: keras.Model) -> bool:
         """Whether a model writes a target to a source."""
-        steps = hasattr(model, "encode") and hasattr(model, "step")
         names = {x.name for x in getattr(model, "inputs", None) or ()}
         from_source = not names or "source" in names
-        return steps and from_source and not hasattr(model, "prompt")
+        writes = isinstance(model, GenerativeModel)
+        return writes and from_source and not continues_prompts(model)
 
     def further_signatures(self) -> list[Signature]:
         example = {"text": text_column(self.example_texts()[0][-1])}
@@ -133,14 +135,11 @@ class Translation(GenerativeTask):
         source = rows.to_tensor(self.source.pad_id, shape=(None, width))
         return (source,), valid, truncated
 
-    def begin(self, source):
-        known = {}
+    def prepare(self, source):
+        inputs = {"source": source}
         if self._encoder is not None:
-            known["memory"] = self._encoder(source)
-        state = self.model.encode(
-            {"source": source}, self.search.max_length, **known
-        )
-        return state, tf.fill([tf.shape(source)[0]], self.start_id)
+            inputs["memory"] = self._encoder(source)
+        return inputs, tf.fill([tf.shape(source)[0]], self.start_id)
 
     def read_answers(self, answer):
         # The end needs room too.
@@ -166,7 +165,7 @@ class Translation(GenerativeTask):
         # all signatures.
         state.carried["attention"] = tf.zeros(shape)
         found = self.search.find(
-            state, start_id, self.limits(valid), keep_state=True
+            state, start_id, self.limits(valid), return_state=True
         )
         width = self.source_length
         missing = [0, width - tf.shape(source)[1]]

@@ -188,6 +188,31 @@ class GPT(PresetModel):
         )
         return vectors, _state(lengths, caches)
 
+    def teacher_forced(self, inputs, tokens):
+        """All steps at once, where it is known what they are fed.
+
+        Args:
+            inputs: As for `encode`.
+            tokens: (rows, length) ids that follow the prompts, at least one.
+
+        Returns:
+            (rows, length, vocabulary) logits of what follows each token.
+        """
+        prompt, lengths = self._read(inputs)
+        room, length = ops.shape(prompt)[1], ops.shape(tokens)[1]
+        places = ops.arange(room + length, dtype="int32")[None]
+        # In each row the tokens stand right after the prompt.
+        after = places - lengths[:, None]
+        after = ops.clip(after, 0, length - 1) + room
+        places = ops.where(places < lengths[:, None], places, after)
+        rows = ops.concatenate([prompt, ops.cast(tokens, "int32")], axis=1)
+        rows = ops.take_along_axis(rows, places, axis=1)
+        rows = {"tokens": rows, "lengths": lengths + length}
+        vectors, _ = self.prefill(rows, 0)
+        places = lengths[:, None] + ops.arange(length, dtype="int32")
+        x = ops.take_along_axis(vectors, places[:, :, None], axis=1)
+        return self._logits(x)
+
     def step(self, token, state, index=None):
         """Go on by one token.
 
@@ -204,9 +229,11 @@ class GPT(PresetModel):
         x, caches, _ = self.stack.step(
             self.embedding(token), State(caches, state.constant), position
         )
+        return self._logits(x), _state(position + 1, caches)
+
+    def _logits(self, x):
         project = self.project
-        logits = project(x) if project else self.embedding(x, reverse=True)
-        return logits, _state(position + 1, caches)
+        return project(x) if project else self.embedding(x, reverse=True)
 
     def _read(self, inputs):
         return prompts.lengths_of(inputs, self.config["pad_id"])

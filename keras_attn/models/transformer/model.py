@@ -157,35 +157,29 @@ class Transformer(PresetModel):
         max_length: int,
         *,
         keep_attention: bool = False,
-        memory=None,
     ):
         """Read sources, as the state that `step` goes on from.
 
         Args:
-            inputs: (rows, source) ids, ragged or dense; or `{"source": …}`.
+            inputs: (rows, source) ids, ragged or dense; or `{"source": …}`, of
+                which "memory", (rows, source, units), may hold what `memory`
+                makes of them.
             max_length: How many tokens may follow.
             keep_attention: Whether the state also carries, as "attention",
                 where each new token looked: (rows, max_length, source),
                 the last block's weights, averaged over its heads.
-            memory: What the encoder makes of the sources, (rows, source,
-                units), if that is known already.
 
         Returns:
             The `State`, rows being the first axis of every leaf.
         """
-        source = inputs["source"] if isinstance(inputs, dict) else inputs
-        source = prompts.as_rows(source, self.config["pad_id"])
-        source = ops.convert_to_tensor(source)
         self.decoder.check_room(max_length)
-        if memory is None:
-            memory = self.memory(source)
-        rows, length = ops.shape(source)
+        memory, mask = self._read(inputs)
+        rows, length, _ = ops.shape(memory)
         caches = self.decoder.empty_caches(rows, max_length)
         carried = {
             "position": ops.zeros((rows,), "int32"),
             "caches": caches.carried,
         }
-        mask = self.source_embedding.compute_mask(source)
         memories = [
             block.project_memory(memory, mask=mask)
             for block in self.decoder.blocks
@@ -198,6 +192,26 @@ class Transformer(PresetModel):
     def memory(self, source):
         """Return the memory of (rows, source) ids: (rows, source, units)."""
         return self.encoder(self.source_embedding(source))
+
+    def teacher_forced(self, inputs, tokens):
+        """All steps at once, where it is known what they are fed.
+
+        Args:
+            inputs: As for `encode`.
+            tokens: (rows, target) ids, the first ones included.
+
+        Returns:
+            (rows, target, vocabulary) logits of what follows each token.
+        """
+        memory, mask = self._read(inputs)
+        x = self.decoder(
+            self.target_embedding(tokens),
+            memory,
+            # A step does not ask either whether it is fed padding.
+            mask=ops.ones_like(tokens, dtype="bool"),
+            memory_mask=mask,
+        )
+        return self.target_embedding(x, reverse=True)
 
     def step(self, token, state, index=None):
         """Go on by one token.
@@ -229,6 +243,16 @@ class Transformer(PresetModel):
             looked = ops.cast(ops.mean(weights, axis=1), "float32")
             carried["attention"] = ops.where(now, looked, carried["attention"])
         return self.target_embedding(x, reverse=True), State(carried, constant)
+
+    def _read(self, inputs):
+        """The memory of sources, (rows, source, units), and their mask."""
+        inputs = inputs if isinstance(inputs, dict) else {"source": inputs}
+        source = prompts.as_rows(inputs["source"], self.config["pad_id"])
+        source = ops.convert_to_tensor(source)
+        memory = inputs.get("memory")
+        if memory is None:
+            memory = self.memory(source)
+        return memory, self.source_embedding.compute_mask(source)
 
 
 def _make_embeddings(size, source_size, target_size, **options):

@@ -151,7 +151,7 @@ def test_a_forced_end_comes_last_within_the_limit(table, name, monkeypatch):
 
 @pytest.mark.parametrize("name", ["greedy", "beam"])
 def test_the_state_that_comes_back_is_the_models_own(table, name):
-    find = functools.partial(search(name).find, keep_state=True)
+    find = functools.partial(search(name).find, return_state=True)
     found = run(find, table)
     history = found["state"].carried["history"]
     for row, tokens in enumerate(found["tokens"]):
@@ -188,20 +188,6 @@ def test_draws_keep_the_options_that_sampling_has(table):
     ]
     never = run(search("beam", forbidden_ids=[1, 2]).draw, table, heat, seed)
     assert not np.isin(never["tokens"], [1, 2]).any()
-
-
-def test_what_is_given_is_followed_and_scored(table, rng):
-    answers = rng.integers(1, VOCABULARY, size=(ROWS, LENGTH)).astype("int32")
-    lengths = np.array([1, 3, LENGTH, 0], "int32")
-    found = run(search().follow, table, answers, limits=lengths)
-    for row, length in enumerate(lengths):
-        given = answers[row, :length].tolist()
-        assert found["tokens"][row].tolist() == markov.filled(given, LENGTH)
-        np.testing.assert_allclose(
-            found["log_probability"][row],
-            log_probability(table[row], given),
-            rtol=1e-5,
-        )
 
 
 def test_no_row_is_no_trouble(table):

@@ -21,7 +21,9 @@ READABLE = np.flatnonzero(VALID)
 
 def read(texts, length=5):
     """Sources as a user would read them in Python."""
-    return SOURCE.to_dense(tf.constant(texts), length, start=False, truncate=True)
+    return SOURCE.to_dense(
+        tf.constant(texts), length, start=False, truncate=True
+    )
 
 
 @pytest.fixture(scope="module")
