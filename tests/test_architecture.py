@@ -27,7 +27,7 @@ MAY_IMPORT = {
     "models": {"ops", "embeddings", "modifiers", "attention", "blocks"},
     "decoding": {"ops"},
     "data": {"ops", "text", "image"},
-    "training": {"ops"},
+    "training": {"ops", "decoding"},
     "export": {"ops", "text", "image", "models", "decoding", "training"},
     "plot": set(),
     "layers": {"embeddings", "attention", "blocks"},  # the door

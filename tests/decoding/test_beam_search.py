@@ -187,11 +187,10 @@ def test_the_state_comes_back_along_the_winning_path(rng, jit_compile):
 
 
 @pytest.mark.parametrize(
-    "options",
-    [{}, {"forbidden_ids": (2,)}, {"forced_end_id": 3}],
+    ("length_penalty", "options"),
+    [(0.8, {}), (0.8, {"forbidden_ids": (2,)}), (0.0, {"forced_end_id": 3})],
     ids=["plain", "forbidden", "forced"],
 )
-@pytest.mark.parametrize("length_penalty", [0.0, 0.8])
 def test_log_probabilities_are_the_models_own(rng, length_penalty, options):
     table = markov.tables(rng, 20, 5)
     start = rng.integers(5, size=20).astype("int32")
@@ -216,8 +215,11 @@ def test_log_probabilities_are_the_models_own(rng, length_penalty, options):
             np.testing.assert_allclose(scores[row, result], score, 1e-5)
 
 
-@pytest.mark.parametrize("forced_end_id", [None, END, 3], ids=str)
-@pytest.mark.parametrize("length_penalty", [0.0, 1.0])
+@pytest.mark.parametrize(
+    ("length_penalty", "forced_end_id"),
+    [(0.0, 3), (1.0, None), (1.0, END)],
+    ids=str,
+)
 def test_a_row_with_a_limit_is_as_if_that_were_the_length(
     rng, length_penalty, forced_end_id
 ):

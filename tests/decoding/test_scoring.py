@@ -56,7 +56,11 @@ def stepped(model, inputs, answers, start):
 @pytest.fixture
 def no_steps(monkeypatch):
     """A function after which a kind of model cannot go step by step."""
-    return lambda kind: monkeypatch.setattr(kind, "step", None)
+
+    def fail(*arguments):
+        raise AssertionError("one pass needs no step")
+
+    return lambda kind: monkeypatch.setattr(kind, "step", fail)
 
 
 @pytest.mark.parametrize("window", [None, 3])

@@ -3,6 +3,7 @@
 import keras
 import tensorflow as tf
 
+from keras_attn.decoding.protocol import check_generative
 from keras_attn.training.accelerator.check import AcceleratorCheck
 from keras_attn.training.accelerator.check import accelerator_check
 from keras_attn.training.accelerator.check import require
@@ -74,13 +75,7 @@ def _training_step(model):
 
 def _decode_step(model, batch_spec, max_length):
     """`model.step`, the specs of its arguments, and which it may overwrite."""
-    missing = [name for name in ("encode", "step") if not hasattr(model, name)]
-    if missing:
-        raise ValueError(
-            "A model that decodes has the methods `encode` and `step`. "
-            f"Received: a {type(model).__name__} without {missing}. Call with "
-            "decode=False to check its training step."
-        )
+    check_generative(model)
     if max_length is None:
         max_length = _longest(batch_spec)
     inputs, *_ = keras.utils.unpack_x_y_sample_weight(batch_spec)
