@@ -101,10 +101,43 @@ DOCUMENTED = (
     "training",
     "decoding",
     "models",
+    "data",
+    "export",
 )
+
+# Public functions that compute nothing, and what they do.
+READ = "it reads what it is given"
+HOST = "it is asked with whatever the model takes"
+NOT_COMPUTING = {
+    **{
+        f"data.{name}": READ
+        for name in (
+            *("arrays", "captions", "class_names", "from_tfds", "idx"),
+            *("image_folder", "load", "parallel_lines", "tab_separated"),
+            *("text_documents", "text_lines", "tfds_image_folder"),
+            "tfds_translate_folder",
+        )
+    },
+    "data.bucket_specs": "it lists shapes",
+    "data.digit_scenes": "it draws real digits",
+    "data.digits": "it reads real digits",
+    "data.emoji_phrases": "it reads names of emoji",
+    "export.LoadedModel": HOST,
+    "export.LoopbackServer": HOST,
+    "export.Servable": HOST,
+    "export.Signature": "it says what a model takes",
+    "export.Task": "each of its subclasses has its own",
+    "export.inspect": "it lists what there is",
+    "export.register_task": "it names a class",
+    "export.serve": HOST,
+}
+OUR_OWN = "no paper has it"
+ITS_MODEL = "its model has its own"
 
 # What a docstring need not have, and why.
 NO_EQUATION = {
+    **NOT_COMPUTING,
+    "data.phrases": "its grammar is in tables",
     "training.CompileNotice": "it says what is being done",
     "modifiers.get": "it finds a modifier by name",
     "plot.alignment": "it draws weights that another function made",
@@ -112,6 +145,25 @@ NO_EQUATION = {
     "training.accelerator_check_model": "it asks a compiler",
 }
 NO_REFERENCE = {
+    **NOT_COMPUTING,
+    **{
+        f"data.{name}": OUR_OWN
+        for name in (
+            *("augment", "auto_lengths", "batches", "captioning"),
+            *("count_too_long", "decode_image", "image_classification"),
+            *("language_model", "phrases", "sequence_regression"),
+        )
+    },
+    **{
+        f"export.{name}": ITS_MODEL
+        for name in (
+            *("FunctionalPrediction", "ImageClassification", "MaskFilling"),
+            *("TextClassification", "TextEmbedding", "TextGeneration"),
+            *("TextRegression", "TokenClassification", "Translation"),
+            *("export_model", "servable"),
+        )
+    },
+    "export.verify": OUR_OWN,
     "training.CompileNotice": "it says what is being done",
     "modifiers.Modifier": "each of its subclasses has its own",
     "modifiers.get": "it finds a modifier by name",
@@ -121,6 +173,15 @@ NO_REFERENCE = {
     "training.accelerator_check_model": "it asks a compiler",
 }
 NO_SHAPES = {
+    **NOT_COMPUTING,
+    "data.auto_lengths": "it takes examples of any shapes",
+    "data.count_too_long": "it takes examples of any shapes",
+    "data.mixup_or_cutmix": "they are those of mixup",
+    "export.TextGeneration": "it takes texts",
+    "export.Translation": "it takes texts",
+    "export.export_model": HOST,
+    "export.servable": HOST,
+    "export.verify": HOST,
     "training.CompileNotice": "it takes no tensor",
     "modifiers.get": "it takes no tensor",
     "text.learn_vocabulary": "it takes texts",
@@ -215,9 +276,11 @@ def missing_parts(name, docstring):
         r"^    .*\S = ", definition, re.MULTILINE
     ):
         yield "an equation, indented"
-    if name not in NO_SHAPES and not re.search(
-        r"\((batch|heads|query|target)( or 1)?(, [a-z_]{3,})+\)", docstring
-    ):
+    shapes = r"\((batch|heads|query|target)( or 1)?(, [a-z_]{3,})+\)"
+    if name.startswith(("data.", "export.")):
+        # Examples are unbatched, and labels have no axis but the batch.
+        shapes += r"|\((batch|tokens|length|height|time)(, [\w.]{3,})*,?\)"
+    if name not in NO_SHAPES and not re.search(shapes, docstring):
         yield "shapes, such as (batch, query, features)"
     if name not in NO_REFERENCE and not re.search(
         r"^Reference:\n    .*\b(19|20)\d\d\b[\s\S]*https://",

@@ -17,6 +17,8 @@ def decode_image(
 ):
     """Make floats of a fixed size from an image of any size.
 
+        pixel = byte / 255
+
     In core TensorFlow ops, so that training and serving see the same pixels.
     Transparency is dropped, the first frame of an animation is taken, and
     images that shrink are smoothed first.

@@ -92,6 +92,8 @@ def mixup_or_cutmix(
 ) -> tf.data.Dataset:
     """Mixup for one half of the images and CutMix for the other.
 
+        images = mixup(one half), cutmix(the other half)
+
     Args:
         batches: As for `mixup`.
         num_classes: Length of the one-hot labels.

@@ -27,6 +27,8 @@ POSTERIZE = 4  # of 8 bits are lost
 def rand_augment(*, num_steps: int = 2, magnitude: float = 9) -> list:
     """Steps of RandAugment, for `augment`.
 
+        image = step_N(... step_1(image)),    each drawn for itself
+
     Every image takes `num_steps` steps, each drawn from the same fourteen:
     nothing, autocontrast, equalise, rotate, solarise, colour, posterise,
     contrast, brightness, sharpness, shear and translate along x and y. Those

@@ -22,6 +22,8 @@ def three_augment(
 ) -> list:
     """Steps of 3-Augment, for `augment`.
 
+        image = jitter(one_of(grey, solarise, blur)(flip(crop(image))))
+
     A random crop, a flip half of the time, then exactly one of grey,
     solarised or blurred, each for a third of the images, then colour jitter.
     Images of one channel have no colour to lose: a third stays as it is.

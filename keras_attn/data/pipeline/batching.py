@@ -33,6 +33,8 @@ def batches(
 ) -> tf.data.Dataset:
     """Make batches whose shapes are known before the first one comes.
 
+        length = min {n in lengths: n >= longest sequence of the example}
+
     XLA compiles once for each length. The order is the same in every run, and
     a `tf.train.Checkpoint` of the iterator resumes at the same example.
 

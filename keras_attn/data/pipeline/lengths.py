@@ -36,6 +36,8 @@ def count_too_long(
 ) -> LengthCount:
     """Read all examples once and count those that do not fit.
 
+        too_long = Σ [length of an example > greatest of the lengths]
+
     Args:
         examples: As for `batches`, unbatched.
         lengths: As for `batches`; the greatest is the limit.

@@ -17,6 +17,8 @@ def image_classification(
 ) -> tf.data.Dataset:
     """Training examples of image classification.
 
+        pixel = low + (high - low) · byte / 255
+
     Args:
         examples: `{"image", "label"}`: the bytes of an image file or uint8
             (height, width, channels), and an integer scalar.

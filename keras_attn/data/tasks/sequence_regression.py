@@ -6,6 +6,8 @@ import tensorflow as tf
 def sequence_regression(examples: tf.data.Dataset) -> tf.data.Dataset:
     """Training examples of regression from a sequence.
 
+        weights = 1 at every step,    0 where it is padded
+
     Args:
         examples: `{"sequence", "target"}`: (time, features), and a scalar,
             (k,) or, a target for every step, (time, k).

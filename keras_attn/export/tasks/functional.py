@@ -17,6 +17,8 @@ _OPEN_AXIS = 2
 class FunctionalPrediction(Task):
     """What a functional model says of its inputs.
 
+        outputs = model(inputs)
+
     The verb is `predict`, with the model's own names: keys of dictionaries,
     and else the names of `Input`s and of the layers that outputs come from.
     Half precision is taken and given as float32, which every client has, and

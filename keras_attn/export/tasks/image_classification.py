@@ -23,6 +23,8 @@ _PROBABILITIES = (keras.activations.softmax, keras.activations.sigmoid)
 class ImageClassification(Task):
     """Which class the image in a file belongs to.
 
+        scores = softmax(logits)    label = labels[argmax(scores)]
+
     The verbs are `classify` and, for pixels that a client has made, `predict`
     as in `FunctionalPrediction`. `classify` takes `image_bytes`, (batch,)
     JPEG, PNG, GIF or BMP files as strings. It answers `label`, (batch,)

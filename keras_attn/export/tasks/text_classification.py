@@ -8,6 +8,8 @@ from keras_attn.export.tasks.labelled_task import LabelledTask
 class TextClassification(LabelledTask):
     """Which class a text, or a pair of texts, belongs to.
 
+        scores = softmax(logits)    label = labels[argmax(scores)]
+
     The verbs are `classify` (text), `classify_pairs` (text, text_pair) and
     `embed` (text). `classify` answers `label`, (batch,) strings or int64,
     `scores`, (batch, classes) probabilities, `valid` and `truncated`. A model

@@ -6,6 +6,8 @@ from keras_attn.export.tasks.text_task import TextTask
 class TextEmbedding(TextTask):
     """Vectors of texts, to be compared or given to another model.
 
+        embedding = Σ vector[t] / number of tokens
+
     The verbs are `embed` (text) and `embed_pairs` (text, text_pair). They
     answer `embedding`, the mean over all tokens, and `pooled`, (batch, units)
     floats each, `valid` and `truncated`.

@@ -8,6 +8,8 @@ from keras_attn.export.tasks.text_task import TextTask
 class TextRegression(TextTask):
     """The number that goes with a text, or with a pair of texts.
 
+        value = the regression head of (START, text, END)
+
     The verbs are `regress` (text), `regress_pairs` (text, text_pair) and
     `embed` (text). `regress` answers `value`, (batch,) floats, `valid` and
     `truncated`.

@@ -8,6 +8,8 @@ from keras_attn.export.tasks.labelled_task import LabelledTask
 class TokenClassification(LabelledTask):
     """Which class every token of a text belongs to.
 
+        scores[t] = softmax(logits[t])    labels[t] = argmax(scores[t])
+
     The verbs are `tag` and `embed` (text). `tag` answers, for each token of
     the text and padded to the longest of the batch, `tokens` (strings),
     `labels` (strings or int64) and `scores` (probabilities of the classes),

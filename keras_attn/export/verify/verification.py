@@ -21,6 +21,8 @@ def verify(
 ) -> dict[str, dict]:
     """Ask an exported model its recorded requests, as TF Serving would.
 
+        difference = max |found - recorded| / (1 + |recorded|)
+
     They run in the C++ session of a new process, which cannot import
     TensorFlow, Keras or keras_attn, with XLA switched off. Texts, integers and
     booleans must be as recorded, other numbers to 1e-5. Signatures whose names
