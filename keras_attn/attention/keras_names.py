@@ -55,14 +55,15 @@ class KerasNames(ProjectedAttention):
         mask=None,
         query_mask=None,
         causal: bool = False,
+        segments=None,
         training=None,
         return_weights: bool = False,
     ):
         """Attend as the layer's arguments say, or as a subclass does.
 
         Args:
-            query, key, value, mask, query_mask, causal, return_weights: As
-                for `ops.attention`.
+            query, key, value, mask, query_mask, causal, segments,
+                return_weights: As for `ops.attention`.
             training: Whether weights are dropped.
 
         Returns:
@@ -74,6 +75,7 @@ class KerasNames(ProjectedAttention):
                 mask,
                 None if query_mask is None else query_mask[:, None, :, None],
                 self._by_position(query, key, causal),
+                None if segments is None else _by_segment(segments),
             )
             if mask is not None and mask.shape[1] == 1:
                 mask = mask[:, 0]  # (batch, query, key)
@@ -87,6 +89,7 @@ class KerasNames(ProjectedAttention):
             mask=mask,
             query_mask=query_mask,
             causal=causal,
+            segments=segments,
             training=training,
             return_weights=return_weights,
         )
@@ -168,6 +171,10 @@ class KerasNames(ProjectedAttention):
             window=self.sliding_window,
         )
         return None if visible is None else visible[:, None]
+
+
+def _by_segment(segments):
+    return masks.by_segment(*segments)[:, None]
 
 
 for _name in READ:

@@ -56,6 +56,8 @@ class MultiHeadAttention(CachedAttention):
         return_attention_scores: Whether to return the weights as well.
         training: Whether weights are dropped.
         use_causal_mask: Whether query i sees keys 0 to i only.
+        segments: (batch, length) integers, or a tuple of those of the query
+            and of the key: each sees its own segment only, and 0 is padding.
 
     Returns:
         (batch, query, *output_shape), then the (batch, heads, query, key)
@@ -131,11 +133,19 @@ class MultiHeadAttention(CachedAttention):
         return_attention_scores=False,
         training=None,
         use_causal_mask=False,
+        *,
+        segments=None,
     ):
         key = value if key is None else key
         axes = self._axes
         if use_causal_mask:
             axes.check_order("use_causal_mask")
+        if segments is not None:
+            axes.check_sequences("`segments`")
+            segments = masks.segment_pair(segments)
+            of_query, of_key = segments
+            query_mask = masks.combine(query_mask, of_query != 0)
+            value_mask = masks.combine(value_mask, of_key != 0)
         real_queries = axes.fold_padding(query_mask, query, "query_mask")
         mask = masks.for_attention(
             value_mask=axes.fold_padding(value_mask, value, "value_mask"),
@@ -163,6 +173,7 @@ class MultiHeadAttention(CachedAttention):
             mask=mask,
             query_mask=real_queries,
             causal=use_causal_mask,
+            segments=segments,
             training=training,
             return_weights=return_attention_scores,
         )
@@ -193,6 +204,8 @@ class MultiHeadAttention(CachedAttention):
         return_attention_scores=False,
         training=None,
         use_causal_mask=False,
+        *,
+        segments=None,
     ):
         """Describe what `call` returns."""
         masks.as_boolean(attention_mask, "attention_mask")

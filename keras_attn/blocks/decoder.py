@@ -29,6 +29,8 @@ class DecoderBlock(Block):
         mask, memory_mask: (batch, target) and (batch, source) padding masks;
             filled in by Keras.
         attention_mask: (batch, target, target) booleans for self-attention.
+        segments: (batch, target) integers: positions see their own segment
+            only, and 0 is padding.
         use_causal_mask: Whether position i sees positions 0 to i only.
         return_attention_scores: Whether to return the weights as well.
         training: Whether anything is dropped.
@@ -70,6 +72,7 @@ class DecoderBlock(Block):
         inputs_mask=None,
         memory_mask=None,
         attention_mask=None,
+        segments=None,
         use_causal_mask=True,
         return_attention_scores=False,
         training=None,
@@ -88,6 +91,7 @@ class DecoderBlock(Block):
             query_mask=mask,
             value_mask=mask,
             attention_mask=attention_mask,
+            segments=segments,
             use_causal_mask=use_causal_mask,
             return_attention_scores=return_attention_scores,
             training=training,

@@ -25,6 +25,8 @@ class EncoderBlock(Block):
         mask: (batch, length) padding mask; filled in by Keras.
         attention_mask: (batch, length, length) booleans, or as for
             `MultiHeadAttention`.
+        segments: (batch, length) integers: positions see their own segment
+            only, and 0 is padding.
         use_causal_mask: Whether position i sees positions 0 to i only.
         return_attention_scores: Whether to return the weights as well.
         training: Whether anything is dropped.
@@ -55,6 +57,7 @@ class EncoderBlock(Block):
         mask=None,
         inputs_mask=None,
         attention_mask=None,
+        segments=None,
         use_causal_mask=False,
         return_attention_scores=False,
         training=None,
@@ -71,6 +74,7 @@ class EncoderBlock(Block):
             query_mask=mask,
             value_mask=mask,
             attention_mask=attention_mask,
+            segments=segments,
             use_causal_mask=use_causal_mask,
             return_attention_scores=return_attention_scores,
             training=training,

@@ -12,6 +12,7 @@ from keras_attn.embeddings.learned_position import LearnedPosition
 from keras_attn.embeddings.sine_position import SinePosition
 from keras_attn.ops import checks
 from keras_attn.ops import masks
+from keras_attn.ops.positions import positions_in_segments
 
 POSITIONS = ("learned", "sine", None)
 
@@ -39,6 +40,8 @@ class Stack(Layer):
         inputs: (batch, length, features).
         memory: (batch, source, memory_features) for decoders, or None.
         added: (batch, length, features) more to add before the first norm.
+        segments: (batch, length) integers of documents packed into a row:
+            each is read as if it were alone, from position 0; 0 is padding.
         mask, memory_mask: (batch, length) and (batch, source) padding masks;
             filled in by Keras.
         training: Whether anything is dropped.
@@ -103,6 +106,7 @@ class Stack(Layer):
         memory=None,
         added=None,
         *,
+        segments=None,
         mask=None,
         inputs_mask=None,
         memory_mask=None,
@@ -111,13 +115,19 @@ class Stack(Layer):
         # Keras fills in `mask` if a layer is called with one tensor only, and
         # `inputs_mask` if there are more.
         mask = inputs_mask if mask is None else mask
-        inputs = masks.zero_padding(inputs, mask, "mask")
-        options = {"mask": mask, "training": training}
+        options, positions = {"training": training}, None
+        if segments is not None:
+            segments = ops.convert_to_tensor(segments)
+            mask = masks.combine(mask, segments != 0)
+            positions = positions_in_segments(segments)
+            options |= {"segments": segments}
         if memory is not None:
             options |= {"memory": memory, "memory_mask": memory_mask}
-        x = self.drop(self._begin(inputs, added=added), training=training)
+        inputs = masks.zero_padding(inputs, mask, "mask")
+        x = self._begin(inputs, positions, added)
+        x = self.drop(x, training=training)
         for block in self.blocks:
-            x = block(x, **options)
+            x = block(x, mask=mask, **options)
         return self._finish(x)
 
     def compute_output_spec(self, inputs, *others, **options):

@@ -143,16 +143,10 @@ def segments(given, query, key):
     """
     if given is None:
         return None
-    pair = given if isinstance(given, tuple) else (given, given)
-    if len(pair) != 2:
-        raise ValueError(
-            "`segments` must be (batch, length) integers, or a tuple of two: "
-            "those of the queries and those of the keys. Received a tuple of "
-            f"{len(pair)}."
-        )
-    return tuple(
-        positions(x, "segments", heads)
-        for x, heads in zip(pair, (query, key), strict=True)
+    of_query, of_key = masks.segment_pair(given)
+    return (
+        positions(of_query, "segments", query),
+        positions(of_key, "segments", key),
     )
 
 

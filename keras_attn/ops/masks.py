@@ -161,6 +161,18 @@ def by_position(
     return ops.abs(distance) < window
 
 
+def segment_pair(segments):
+    """Take segments of queries and keys, or of both at once, as a tuple."""
+    pair = segments if isinstance(segments, tuple) else (segments, segments)
+    if len(pair) != 2:
+        raise ValueError(
+            "`segments` must be (batch, length) integers, or a tuple of two: "
+            "those of the queries and those of the keys. Received a tuple of "
+            f"{len(pair)}."
+        )
+    return tuple(ops.convert_to_tensor(each) for each in pair)
+
+
 def by_segment(query_segments, key_segments):
     """Mask of packed documents: a query sees keys of its own segment only.
 

@@ -4,6 +4,7 @@ import math
 
 import keras
 import numpy as np
+import tensorflow as tf
 from keras import ops
 
 
@@ -169,6 +170,28 @@ def sinusoidal_encoding(positions, units: int, base: float = 10000.0):
     encoding = ops.stack([ops.sin(angles), ops.cos(angles)], axis=-1)
     shape = (*ops.shape(angles)[:2], 2 * len(frequencies))
     return ops.reshape(encoding, shape)[:, :, :units]
+
+
+def positions_in_segments(segments):
+    """Count the positions of each segment of a row from 0.
+
+        position(t) = t - s    where s … t are all of one segment
+
+    Args:
+        segments: (batch, length) integers; those of a segment stand together.
+
+    Returns:
+        (batch, length) int32.
+    """
+    segments = ops.convert_to_tensor(segments)
+    rows, length = ops.shape(segments)
+    before = ops.concatenate([segments[:, :1], segments[:, :-1]], axis=1)
+    runs = ops.cumsum(ops.cast(segments != before, "int32"), axis=1)
+    # Numbered through all rows, so that one minimum finds every first place.
+    runs += length * ops.arange(rows, dtype="int32")[:, None]
+    places = ops.zeros_like(runs) + ops.arange(length, dtype="int32")[None]
+    first = tf.math.unsorted_segment_min(places, runs, rows * length)
+    return places - ops.take(first, runs, axis=0)
 
 
 def resize_grid(

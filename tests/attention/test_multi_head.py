@@ -314,3 +314,57 @@ def test_a_float_mask_of_a_model_is_refused_when_the_model_is_made():
     x, mask = keras.Input((5, 6)), keras.Input((5, 5))
     with pytest.raises(ValueError, match=r"`attention_mask`.*not known yet"):
         MultiHeadAttention(2, 4)(x, x, attention_mask=mask)
+
+
+SEGMENTS = np.array([[1, 1, 2, 2, 2, 0], [3, 3, 3, 3, 5, 5]])
+
+
+@pytest.mark.parametrize("implementation", ["dense", "tiled"])
+def test_segments_are_attended_to_as_if_alone(implementation, rng):
+    x = rng.normal(size=(2, 6, 5)).astype("float32")
+    # What stands where segments say padding is as good as nothing.
+    x[SEGMENTS == 0] = np.nan
+    layer = MultiHeadAttention(
+        2, 4, modifiers=["rotary"], implementation=implementation
+    )
+    output = layer(x, x, segments=SEGMENTS, use_causal_mask=True).numpy()
+    for row, number in [(0, 1), (0, 2), (1, 3), (1, 5)]:
+        own = SEGMENTS[row] == number
+        alone = layer(
+            x[row, own][None], x[row, own][None], use_causal_mask=True
+        )
+        np.testing.assert_allclose(output[row][own], alone[0], atol=1e-5)
+    np.testing.assert_allclose(output[0, 5], np.zeros(5), atol=1e-7)
+
+
+def test_query_and_memory_may_have_segments_of_their_own(rng):
+    query, memory = rng.normal(size=(2, 1, 4, 5)).astype("float32")
+    segments = (np.array([[1, 2, 2]]), np.array([[2, 1, 2, 0]]))
+    layer = MultiHeadAttention(2, 3)
+    _, weights = layer(
+        query[:, :3], memory, segments=segments, return_attention_scores=True
+    )
+    seen = [[0, 1, 0, 0], [1, 0, 1, 0], [1, 0, 1, 0]]
+    expected = np.broadcast_to(seen, (1, 2, 3, 4))
+    np.testing.assert_array_equal(weights > 0, expected)
+
+
+def test_segments_reach_a_subclass_in_its_mask(rng):
+    class Own(MultiHeadAttention):
+        def _compute_attention(self, *args, **kwargs):
+            return super()._compute_attention(*args, **kwargs)
+
+    x = rng.normal(size=(2, 6, 5)).astype("float32")
+    layer = MultiHeadAttention(2, 3)
+    expected = layer(x, x, segments=SEGMENTS)
+    own = Own(2, 3)
+    own.build(x.shape, x.shape)
+    own.set_weights(layer.get_weights())
+    found = own(x, x, segments=SEGMENTS)
+    np.testing.assert_allclose(found, expected, atol=1e-6)
+
+
+def test_segments_are_of_sequences(rng):
+    image = rng.normal(size=(1, 2, 3, 5))
+    with pytest.raises(ValueError, match="For `segments` inputs must be"):
+        MultiHeadAttention(2, 3)(image, image, segments=np.ones((1, 6), int))

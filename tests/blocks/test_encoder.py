@@ -164,3 +164,13 @@ def test_a_block_that_is_left_out_makes_the_identity(rng):
     same = np.all(output == x, axis=(1, 2))
     # Two sublayers, each left out half of the time: a quarter.
     assert 0 < same.sum() < 20
+
+
+def test_segments_are_read_as_if_alone(rng):
+    x = rng.normal(size=(1, 5, 4)).astype("float32")
+    block = EncoderBlock(2, 6)
+    output = block(x, segments=np.array([[1, 1, 2, 2, 2]]))
+    for part in (slice(0, 2), slice(2, 5)):
+        np.testing.assert_allclose(
+            output[:, part], block(x[:, part]), rtol=1e-5, atol=1e-5
+        )

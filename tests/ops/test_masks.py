@@ -175,6 +175,16 @@ def test_without_causality_or_window_everything_is_visible():
     assert masks.by_position(places, places, causal=False, window=None) is None
 
 
+def test_segments_of_one_sequence_serve_queries_and_keys():
+    segments = np.array([[1, 2]])
+    for each in masks.segment_pair(segments):
+        np.testing.assert_array_equal(each, segments)
+    query, key = masks.segment_pair((segments, segments[:, :1]))
+    assert (query.shape, key.shape) == ((1, 2), (1, 1))
+    with pytest.raises(ValueError, match="a tuple of 3"):
+        masks.segment_pair((segments,) * 3)
+
+
 def test_a_position_sees_its_own_segment_only():
     segments = np.array([[1, 1, 2, 0], [5, 0, 0, 5]], "int32")
     visible = masks.by_segment(segments, segments)

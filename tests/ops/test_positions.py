@@ -6,6 +6,7 @@ import pytest
 import tensorflow as tf
 
 from keras_attn.ops.positions import alibi_slopes
+from keras_attn.ops.positions import positions_in_segments
 from keras_attn.ops.positions import relative_buckets
 from keras_attn.ops.positions import resize_grid
 from keras_attn.ops.positions import rotary_angles
@@ -171,3 +172,14 @@ def test_a_table_of_another_grid_is_refused():
         ValueError, match=r"14 rows, num_prefix_tokens=1.*\(3, 4\)"
     ):
         resize_grid(np.ones((14, 5)), (3, 4), (6, 8), 1)
+
+
+def test_positions_restart_in_each_segment():
+    segments = np.array([[1, 1, 2, 2, 2, 3, 0, 0], [4, 2, 2, 7, 7, 7, 7, 7]])
+    expected = [[0, 1, 0, 1, 2, 0, 0, 1], [0, 0, 1, 0, 1, 2, 3, 4]]
+    found = positions_in_segments(segments)
+    assert found.dtype == "int32"
+    np.testing.assert_array_equal(found, expected)
+    compiled = tf.function(positions_in_segments, jit_compile=True)
+    np.testing.assert_array_equal(compiled(tf.constant(segments)), expected)
+    assert positions_in_segments(segments[:, :0]).shape == (2, 0)

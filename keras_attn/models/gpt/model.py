@@ -39,7 +39,10 @@ class GPT(PresetModel):
         pad_id: The id that is padding; None if none is.
 
     Call arguments:
-        inputs: (batch, length) ids, ragged or dense.
+        inputs: (batch, length) ids, ragged or dense; or `{"tokens",
+            "segments"}` as `data.language_model(packed=True)` gives them,
+            where the documents of a row are numbered from 1 and padding is 0:
+            each is read as if it were alone, from position 0.
 
     Returns:
         (batch, length, vocabulary) logits.
@@ -127,6 +130,21 @@ class GPT(PresetModel):
         self.embedding = embedding
         self.stack = stack
         self.project = project
+
+    def call(self, inputs, training=None, mask=None, **kwargs):
+        if not _is_packed(inputs):
+            return super().call(inputs, training=training, mask=mask, **kwargs)
+        x = self.stack(
+            self.embedding(inputs["tokens"]),
+            segments=inputs["segments"],
+            training=training,
+        )
+        return self._logits(x)
+
+    def compute_output_spec(self, inputs, training=None, mask=None):
+        """Describe what `call` returns."""
+        tokens = inputs["tokens"] if _is_packed(inputs) else inputs
+        return super().compute_output_spec(tokens, training, mask)
 
     @classmethod
     def from_huggingface(cls, folder) -> "GPT":
@@ -236,7 +254,16 @@ class GPT(PresetModel):
         return project(x) if project else self.embedding(x, reverse=True)
 
     def _read(self, inputs):
+        if _is_packed(inputs):
+            raise ValueError(
+                "A prompt is one text in a row, not documents packed into it. "
+                'Give each a row of its own, without "segments".'
+            )
         return prompts.lengths_of(inputs, self.config["pad_id"])
+
+
+def _is_packed(inputs):
+    return isinstance(inputs, dict) and "segments" in inputs
 
 
 def _state(position, caches):

@@ -208,3 +208,14 @@ def test_heads_and_classes_that_do_not_go_together_are_refused():
         ValueError, match=r"'regression' takes no `num_classes`"
     ):
         BERT(11, **SIZES, head="regression", num_classes=2)
+
+
+def test_sentences_of_a_pair_see_each_other(batch, rng):
+    """Its segments tell sentences apart; those of packed documents mask."""
+    model = make(rng)
+    tokens = np.array([[5, 6, 7, 8]])
+    inputs = {"tokens": tokens, "segments": np.array([[0, 0, 1, 1]])}
+    other = {**inputs, "tokens": np.array([[5, 6, 7, 9]])}
+    before = model(inputs)["sequence"]
+    after = model(other)["sequence"]
+    assert np.abs(after - before).max(axis=-1).min() > 1e-4
