@@ -97,21 +97,20 @@ def translate(config, model, source, target, sentences):
 def draw(config, model, source, target, sentence):
     """Draw the attention weights of one translation; return the path."""
     rows = source.to_dense([sentence], config.length, start=False)
-    state = model.encode({"source": rows}, config.length, keep_attention=True)
-    tokens, state = decoding.greedy(
-        model.step,
-        state,
-        batch_size=1,
+    tokens = decoding.generate(
+        model,
+        {"source": rows},
         max_length=config.length,
         start_id=target.start_id,
         end_id=target.end_id,
-        return_state=True,
     )
     words = [source.vocabulary[i] for i in rows[0] if i != source.pad_id]
     answer = [target.vocabulary[i] for i in tokens[0] if i != target.end_id]
     # Even an empty translation has attention weights.
     answer = answer or [target.vocabulary[target.end_id]]
-    weights = state.carried["attention"][0, : len(answer), : len(words)]
+    fed = np.concatenate([[[target.start_id]], tokens[:, :-1]], axis=1)
+    weights = model.alignment({"source": rows}, fed)
+    weights = weights[0, : len(answer), : len(words)]
     path = pathlib.Path(config.folder) / "alignment.png"
     path.parent.mkdir(parents=True, exist_ok=True)
     plot.alignment(np.array(weights), words, answer).savefig(path, dpi=150)

@@ -67,7 +67,7 @@ class Search:
         # One function in the file, however many signatures step through it.
         self._step = tf.function(model.step, autograph=False)
 
-    def find(self, state, start_id, limits, *, return_state: bool = False):
+    def find(self, state, start_id, limits):
         """Look for answers.
 
         Args:
@@ -75,26 +75,18 @@ class Search:
             start_id: (batch,) int32, the first tokens that are fed.
             limits: (batch,) int32, the most tokens of each row; 0 for a row
                 that needs no answer.
-            return_state: Whether the last state is returned too.
 
         Returns:
             `{"tokens": (batch, max_length), "lengths": (batch,),
-            "log_probability": (batch,)}`, then `"state"`. The lengths count
-            the end; after it there is nothing but ends.
+            "log_probability": (batch,)}`. The lengths count the end; after it
+            there is nothing but ends.
         """
         options = dict(self.options)
         if self.name == "sample":
             # Not one seed for all, which would tell rows by their places.
             seed = options.get("seed") or 0
             options["seed"] = tf.fill([tf.shape(limits)[0]], seed)
-        return self._run(
-            self.name,
-            options,
-            state,
-            start_id,
-            limits,
-            return_state=return_state,
-        )
+        return self._run(self.name, options, state, start_id, limits)
 
     def draw(self, state, start_id, limits, temperature, seed):
         """Look for answers by sampling, each row in its own way.
@@ -112,10 +104,8 @@ class Search:
         options.update(temperature=temperature, seed=seed)
         return self._run("sample", options, state, start_id, limits)
 
-    def _run(
-        self, name, options, state, start_id, limits, *, return_state=False
-    ):
-        tokens, *others = SEARCHES[name](
+    def _run(self, name, options, state, start_id, limits):
+        tokens, *_, log_probs = SEARCHES[name](
             self._step,
             state,
             batch_size=tf.shape(limits)[0],
@@ -124,15 +114,12 @@ class Search:
             end_id=self.end_id,
             limits=limits,
             return_log_probs=True,
-            return_state=return_state,
             **options,
         )
-        found = {"state": others.pop()} if return_state else {}
-        log_probs = others.pop()
         if name == "beam":
             tokens, log_probs = tokens[:, 0], log_probs[:, 0]
         real = answer_mask(tokens, self.end_id, limits[:, None])
-        return found | {
+        return {
             "tokens": tokens,
             "lengths": tf.reduce_sum(tf.cast(real, tf.int32), axis=1),
             "log_probability": tf.reduce_sum(log_probs, axis=1),

@@ -1,7 +1,5 @@
 """Text in, text in another language out."""
 
-import inspect
-
 import keras
 import tensorflow as tf
 
@@ -109,8 +107,7 @@ class Translation(GenerativeTask):
     def further_signatures(self) -> list[Signature]:
         example = {"text": text_column(self.example_texts()[0][-1])}
         signatures = []
-        parameters = inspect.signature(self.model.encode).parameters
-        if "keep_attention" in parameters:
+        if hasattr(self.model, "alignment"):
             signatures.append(
                 Signature(
                     "attention", self._attention, {"text": TEXT}, (example,)
@@ -159,23 +156,18 @@ class Translation(GenerativeTask):
 
     def _attention(self, text):
         (source,), valid, truncated = self._read(text)
-        state, start_id = self._begin(source)
-        shape = [tf.shape(text)[0], self.search.max_length, tf.shape(source)[1]]
-        # As `encode` would with `keep_attention`, but with one encoder for
-        # all signatures.
-        state.carried["attention"] = tf.zeros(shape)
-        found = self.search.find(
-            state, start_id, self.limits(valid), return_state=True
-        )
+        inputs, start_id = self.prepare(source)
+        state = self.model.encode(inputs, self.search.max_length)
+        found = self.search.find(state, start_id, self.limits(valid))
+        fed = tf.concat([start_id[:, None], found["tokens"][:, :-1]], axis=1)
+        weights = self.model.alignment(inputs, fed)
         width = self.source_length
         missing = [0, width - tf.shape(source)[1]]
         source = tf.pad(
             source, [[0, 0], missing], constant_values=self.source.pad_id
         )
         source = tf.ensure_shape(source, [None, width])
-        weights = tf.pad(
-            found["state"].carried["attention"], [[0, 0], [0, 0], missing]
-        )
+        weights = tf.pad(weights, [[0, 0], [0, 0], missing])
         real = source != self.source.pad_id
         written = tf.sequence_mask(found["lengths"], self.search.max_length)
         seen = written[:, :, None] & real[:, None, :]

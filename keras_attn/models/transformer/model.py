@@ -151,13 +151,7 @@ class Transformer(PresetModel):
         """
         return from_bart.read(cls, folder)
 
-    def encode(
-        self,
-        inputs,
-        max_length: int,
-        *,
-        keep_attention: bool = False,
-    ):
+    def encode(self, inputs, max_length: int):
         """Read sources, as the state that `step` goes on from.
 
         Args:
@@ -165,16 +159,13 @@ class Transformer(PresetModel):
                 which "memory", (rows, source, units), may hold what `memory`
                 makes of them.
             max_length: How many tokens may follow.
-            keep_attention: Whether the state also carries, as "attention",
-                where each new token looked: (rows, max_length, source),
-                the last block's weights, averaged over its heads.
 
         Returns:
             The `State`, rows being the first axis of every leaf.
         """
         self.decoder.check_room(max_length)
         memory, mask = self._read(inputs)
-        rows, length, _ = ops.shape(memory)
+        rows = ops.shape(memory)[0]
         caches = self.decoder.empty_caches(rows, max_length)
         carried = {
             "position": ops.zeros((rows,), "int32"),
@@ -185,8 +176,6 @@ class Transformer(PresetModel):
             for block in self.decoder.blocks
         ]
         constant = {"caches": caches.constant, "memories": memories}
-        if keep_attention:
-            carried["attention"] = ops.zeros((rows, max_length, length))
         return State(carried, constant)
 
     def memory(self, source):
@@ -203,15 +192,21 @@ class Transformer(PresetModel):
         Returns:
             (rows, target, vocabulary) logits of what follows each token.
         """
-        memory, mask = self._read(inputs)
-        x = self.decoder(
-            self.target_embedding(tokens),
-            memory,
-            # A step does not ask either whether it is fed padding.
-            mask=ops.ones_like(tokens, dtype="bool"),
-            memory_mask=mask,
-        )
+        x = self.decoder(**self._forced(inputs, tokens))
         return self.target_embedding(x, reverse=True)
+
+    def alignment(self, inputs, tokens):
+        """Where each token of a target attends in the source.
+
+        Args:
+            inputs, tokens: As for `teacher_forced`.
+
+        Returns:
+            (rows, target, source) float32: the attention weights of the last
+            block, averaged over its heads.
+        """
+        weights = self.decoder.alignment(**self._forced(inputs, tokens))
+        return ops.cast(ops.mean(weights, axis=1), "float32")
 
     def step(self, token, state, index=None):
         """Go on by one token.
@@ -226,23 +221,25 @@ class Transformer(PresetModel):
         """
         carried, constant = state
         positions = carried["position"]
-        x, caches, weights = self.decoder.step(
+        x, caches, _ = self.decoder.step(
             self.target_embedding(token),
             State(carried["caches"], constant["caches"]),
             positions,
             constant["memories"],
         )
-        carried = {
-            **carried,
-            "position": positions + 1,
-            "caches": caches.carried,
-        }
-        if "attention" in carried:
-            places = ops.arange(carried["attention"].shape[1], dtype="int32")
-            now = (places[None] == positions[:, None])[:, :, None]
-            looked = ops.cast(ops.mean(weights, axis=1), "float32")
-            carried["attention"] = ops.where(now, looked, carried["attention"])
+        carried = {"position": positions + 1, "caches": caches.carried}
         return self.target_embedding(x, reverse=True), State(carried, constant)
+
+    def _forced(self, inputs, tokens):
+        """What the decoder is called with to go all steps at once."""
+        memory, mask = self._read(inputs)
+        return {
+            "inputs": self.target_embedding(tokens),
+            "memory": memory,
+            # A step does not ask either whether it is fed padding.
+            "mask": ops.ones_like(tokens, dtype="bool"),
+            "memory_mask": mask,
+        }
 
     def _read(self, inputs):
         """The memory of sources, (rows, source, units), and their mask."""

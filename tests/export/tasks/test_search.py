@@ -1,5 +1,3 @@
-import functools
-
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -147,16 +145,6 @@ def test_a_forced_end_comes_last_within_the_limit(table, name, monkeypatch):
             rtol=1e-5,
         )
     assert found["lengths"].tolist() == limits.tolist()
-
-
-@pytest.mark.parametrize("name", ["greedy", "beam"])
-def test_the_state_that_comes_back_is_the_models_own(table, name):
-    find = functools.partial(search(name).find, return_state=True)
-    found = run(find, table)
-    history = found["state"].carried["history"]
-    for row, tokens in enumerate(found["tokens"]):
-        written = until_end(tokens)
-        assert history[row, : len(written)].tolist() == [START, *written[:-1]]
 
 
 def test_each_row_is_drawn_in_its_own_way(table):

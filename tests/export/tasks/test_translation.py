@@ -4,6 +4,7 @@ import pytest
 import tensorflow as tf
 
 from keras_attn import decoding
+from keras_attn.base.state import State
 from keras_attn.export.tasks.translation import Translation
 from tests import cpp_loader
 from tests.export import served
@@ -188,10 +189,16 @@ def test_attention_shows_where_each_token_looked(translator, expected):
         assert not looked[length:].any()
         assert not weights[:, outputs["source_lengths"][row] :].any()
     # The first token's weights, from the model itself.
-    state = translator.model.encode(read(TEXTS[[2]]), 6, keep_attention=True)
-    _, state = translator.model.step(tf.constant([TARGET.start_id]), state)
+    model = translator.model
+    state = model.encode(read(TEXTS[[2]]), 6)
+    _, _, looked = model.decoder.step(
+        model.target_embedding(tf.constant([TARGET.start_id])),
+        State(state.carried["caches"], state.constant["caches"]),
+        state.carried["position"],
+        state.constant["memories"],
+    )
     np.testing.assert_allclose(
-        outputs["weights"][1, 0], state.carried["attention"][0, 0], atol=1e-5
+        outputs["weights"][1, 0], np.mean(looked[0, :, 0], axis=0), atol=1e-5
     )
 
 

@@ -3,6 +3,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from keras_attn.base.state import State
 from keras_attn.decoding import generate
 from keras_attn.models.transformer.model import Transformer
 from keras_attn.training import MaskedCrossentropy
@@ -102,30 +103,30 @@ def test_steps_leave_the_memory_as_it_is(batch, rng):
     assert state.constant is constant
 
 
-def test_kept_attention_says_where_each_token_looked(batch, rng):
+def test_the_alignment_says_where_each_token_looked(batch, rng):
     model = make(rng)
-    plain = model.encode(batch, TARGET + 2)
-    state = model.encode(batch, TARGET + 2, keep_attention=True)
-    assert "attention" not in plain.carried
-    assert state.carried["attention"].shape == (3, TARGET + 2, SOURCE)
-    assert not np.any(state.carried["attention"])
-    logits, state = step_through(model, state, batch["target"])
-    np.testing.assert_allclose(logits, model(batch), rtol=1e-5, atol=1e-5)
-
+    batch["target"][2, 3] = 0  # which a step would not ask about either
+    found = model.alignment(batch["source"], batch["target"])
+    assert found.shape == (3, TARGET, SOURCE)
     decoder = model.decoder
-    x = decoder.place(model.target_embedding(batch["target"]))
-    given = {"memory": model.memory(batch["source"])}
-    given["memory_mask"] = batch["source"] != 0
-    x = decoder.blocks[0](x, **given)
-    _, _, weights = decoder.blocks[1](x, **given, return_attention_scores=True)
-    np.testing.assert_allclose(
-        state.carried["attention"][:, :TARGET],
-        keras.ops.mean(weights, axis=1),
-        rtol=1e-5,
-        atol=1e-6,
-    )
-    assert not np.any(state.carried["attention"][:, TARGET:])
-    assert not np.any(state.carried["attention"][1, :, 4:])
+    state = model.encode(batch, TARGET)
+    caches = State(state.carried["caches"], state.constant["caches"])
+    memories = state.constant["memories"]
+    for position in range(TARGET):
+        _, caches, weights = decoder.step(
+            model.target_embedding(batch["target"][:, position]),
+            caches,
+            np.array([position] * 3),
+            memories,
+        )
+        np.testing.assert_allclose(
+            found[:, position],
+            np.mean(weights[:, :, 0], axis=1),
+            rtol=1e-5,
+            atol=1e-6,
+        )
+    np.testing.assert_allclose(np.sum(found, axis=-1), 1, atol=1e-5)
+    assert not np.any(found[1, :, 4:])
 
 
 @pytest.mark.parametrize("kind", ["window", "grouped_rotary"])
@@ -135,11 +136,11 @@ def test_any_batch_and_length_in_one_graph_that_servers_accept(
     model = make(rng, **KINDS[kind], num_layers=1)
 
     def two_steps(source):
-        state = model.encode(source, 2, keep_attention=True)
+        state = model.encode(source, 2)
         token = source[:, 0]
         first, state = model.step(token, state, 0)
         second, state = model.step(token, state, 1)
-        return first, second, state.carried["attention"]
+        return first, second, model.alignment(source, source[:, :2])
 
     spec = tf.TensorSpec((None, None), tf.int32)
     graph = tf.function(two_steps, autograph=False).get_concrete_function(spec)
@@ -252,7 +253,11 @@ def test_half_precision_is_close(batch, rng):
     np.testing.assert_allclose(
         tf.cast(half(batch), "float32"), model(batch), atol=0.1
     )
-    state = half.encode(batch, TARGET, keep_attention=True)
+    weights = half.alignment(batch, batch["target"])
+    assert weights.dtype == "float32"
+    wanted = model.alignment(batch, batch["target"])
+    np.testing.assert_allclose(weights, wanted, atol=0.1)
+    state = half.encode(batch, TARGET)
     logits, _ = step_through(half, state, batch["target"])
     np.testing.assert_allclose(logits.astype("float32"), model(batch), atol=0.1)
 
