@@ -1,10 +1,12 @@
 """Vectors into heads, and heads into vectors."""
 
-import itertools
 import math
 
 import keras
 from keras import ops
+
+from keras_attn.ops.loop_invariant import before_loop
+from keras_attn.ops.split import split_features
 
 
 def project_each(inputs, projections) -> list:
@@ -29,31 +31,92 @@ def project_each(inputs, projections) -> list:
     return [projection(x) for projection, x in pairs]
 
 
+def project_rows(x, projections) -> list:
+    """Project the vectors of one step, in one product of rows × features.
+
+        output = x [W_1, W_2, …] + [b_1, b_2, …]
+
+    The weights are laid side by side once, before the loop that steps.
+
+    Args:
+        x: (rows, features).
+        projections: Projections to (…, heads, depth).
+
+    Returns:
+        A list of (rows, heads · depth).
+    """
+    if not all(_is_plain(projection, x) for projection in projections):
+        heads = [projection(x[:, None]) for projection in projections]
+        return [ops.reshape(h, (-1, math.prod(h.shape[2:]))) for h in heads]
+    kernel, bias = before_loop(lambda: _side_by_side(projections, x.dtype))
+    heads = ops.matmul(x, kernel)
+    if bias is not None:
+        heads += bias
+    return split_features(heads, _sizes(projections))
+
+
+def output_rows(x, projection, depth: int):
+    """Project the heads of one step back to vectors.
+
+    Args:
+        x: (rows, heads · depth).
+        projection: The projection from (…, heads, depth).
+        depth: Of a head.
+
+    Returns:
+        (rows, features), or more axes if the projection makes them.
+    """
+    if not _is_plain(projection, x):
+        heads = x.shape[-1] // depth
+        return projection(ops.reshape(x, (-1, 1, heads, depth)))[:, 0]
+    outputs = projection.kernel.shape[2:]
+    kernel = ops.reshape(projection.kernel, (x.shape[-1], math.prod(outputs)))
+    x = ops.matmul(x, ops.cast(kernel, x.dtype))
+    if len(outputs) > 1:
+        x = ops.reshape(x, (-1, *outputs))
+    if projection.bias is not None:
+        x += ops.cast(projection.bias, x.dtype)
+    return x
+
+
 def _is_plain(projection, x):
     """Whether it is x W + b, and nothing needs to know that it was called."""
     return (
         type(projection) is keras.layers.EinsumDense
         and projection.compute_dtype == keras.backend.standardize_dtype(x.dtype)
         and projection.quantization_mode is None
+        and projection.activation is keras.activations.linear
         and projection.activity_regularizer is None
         and not projection.lora_enabled
     )
 
 
-def _project_together(x, projections):
-    shapes = [projection.kernel.shape[1:] for projection in projections]
-    sizes = [math.prod(shape) for shape in shapes]
+def _side_by_side(projections, dtype):
+    """Join kernels to (features, sum of heads · depth), and the biases."""
     kernels = [
-        ops.reshape(projection.kernel, (x.shape[-1], size))
-        for projection, size in zip(projections, sizes, strict=True)
+        ops.reshape(each.kernel, (each.kernel.shape[0], -1))
+        for each in projections
     ]
     # Keras casts weights within a call only, and a step is none.
-    heads = ops.matmul(x, ops.cast(ops.concatenate(kernels, axis=1), x.dtype))
-    if projections[0].bias is not None:
-        biases = [ops.reshape(each.bias, (-1,)) for each in projections]
-        heads += ops.cast(ops.concatenate(biases, axis=0), x.dtype)
-    ends = list(itertools.accumulate(sizes))[:-1]
-    parts = ops.split(heads, ends, axis=-1)
+    kernel = ops.cast(ops.concatenate(kernels, axis=1), dtype)
+    if projections[0].bias is None:
+        return kernel, None
+    biases = [ops.reshape(each.bias, (-1,)) for each in projections]
+    return kernel, ops.cast(ops.concatenate(biases, axis=0), dtype)
+
+
+def _sizes(projections):
+    """Widths of the joined outputs."""
+    return [math.prod(each.kernel.shape[1:]) for each in projections]
+
+
+def _project_together(x, projections):
+    shapes = [projection.kernel.shape[1:] for projection in projections]
+    kernel, bias = _side_by_side(projections, x.dtype)
+    heads = ops.matmul(x, kernel)
+    if bias is not None:
+        heads += bias
+    parts = split_features(heads, _sizes(projections))
     return [
         ops.reshape(part, (*ops.shape(x)[:-1], *shape))
         for part, shape in zip(parts, shapes, strict=True)

@@ -150,32 +150,34 @@ class DecoderBlock(Block):
         self._check_memory(memory)
         return self.cross_attention.project_memory(memory, mask=mask)
 
-    def step(self, inputs, cache, positions, memory=None):
+    def step(self, inputs, cache, positions, memory=None, *, index=None):
         """Go on by one token.
 
         Args:
-            inputs: (rows, 1, features).
+            inputs: (rows, features).
             cache: What `prefill` or the last `step` returned.
             positions: (rows,) integers, where the tokens stand.
             memory: What `project_memory` returned, or None.
+            index: What the self-attention's `step_index` makes of the cache
+                and the positions, if another block has it already.
 
         Returns:
-            (rows, 1, features) output, the cache, and the weights of
+            (rows, features) output, the cache, and the weights of
             cross-attention, (rows, heads, 1, source), or None.
         """
         self._check_memory(memory)
         x, weights = inputs, None
         y = self.attention_residual.before(x)
-        y, cache = self.self_attention.step(y, cache, positions)
+        y, cache = self.self_attention.step(y, cache, positions, index=index)
         x = self.attention_residual.after(x, y)
         if memory is not None:
             y, weights = self.cross_attention.attend_memory(
-                self.cross_residual.before(x),
+                self.cross_residual.before(x)[:, None],
                 memory,
                 query_positions=ops.cast(positions, "int32")[:, None],
                 return_attention_scores=True,
             )
-            x = self.cross_residual.after(x, y)
+            x = self.cross_residual.after(x, y[:, 0])
         y = self.feed_forward(self.feed_forward_residual.before(x))
         return self.feed_forward_residual.after(x, y), cache, weights
 

@@ -225,17 +225,22 @@ class Stack(Layer):
             (rows, features) output, the caches, and the last block's weights
             of cross-attention, (rows, heads, 1, source), or None.
         """
-        x = self._begin(inputs[:, None], positions[:, None])
+        x = self._begin(inputs[:, None], positions[:, None])[:, 0]
         memories = memories or [None] * len(self.blocks)
-        kept = []
+        kept, indexes = [], {}
         for block, carried, constant, memory in zip(
             self.blocks, *caches, memories, strict=True
         ):
+            cache = State(carried, constant)
+            attention = block.self_attention
+            alike = attention.sliding_window, attention.compute_dtype
+            if alike not in indexes:
+                indexes[alike] = attention.step_index(cache, positions)
             x, cache, weights = block.step(
-                x, State(carried, constant), positions, memory
+                x, cache, positions, memory, index=indexes[alike]
             )
             kept.append(cache)
-        return self._finish(x)[:, 0], _side_by_side(kept), weights
+        return self._finish(x), _side_by_side(kept), weights
 
     def _begin(self, x, positions=None, added=None):
         if self.place is not None:

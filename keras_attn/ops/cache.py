@@ -57,47 +57,19 @@ class CacheIndex:
         return self.positions - self.first >= self.num_slots
 
 
-def write(cache, heads, cache_index: CacheIndex):
+def write(cache, heads, newest):
     """Put the newest token's heads into their slot.
 
     Args:
         cache: (rows, heads, slots, depth).
         heads: (rows, heads, 1, depth).
-        cache_index: Where the rows stand.
+        newest: (rows, 1, slots, 1) booleans, from `CacheIndex.is_newest`.
 
     Returns:
         Like `cache`. A `where`, because TF Serving, with XLA off, refuses the
         op behind `keras.ops.slice_update`.
     """
-    return tf.where(cache_index.is_newest(), heads, cache)
-
-
-def refuse_past_the_end(query, cache_index: CacheIndex, message: str):
-    """Refuse a newest token for which the cache has no slot.
-
-    Where positions are known, with a `ValueError`. A graph finds out when it
-    runs, and a compiled one cannot fail: there the query becomes NaN, and with
-    it whatever is made of it.
-
-    Args:
-        query: (rows, 1, heads, depth).
-        cache_index: Where the rows stand.
-        message: What to say.
-
-    Returns:
-        Like `query`.
-    """
-    if cache_index.rolls:
-        return query
-    past = cache_index.is_past_the_end()
-    known = tf.get_static_value(past)
-    if known is None:
-        nan = tf.constant(float("nan"), query.dtype)
-        return tf.where(past[:, None, None, None], nan, query)
-    if known.any():
-        position = tf.get_static_value(cache_index.positions)[known][0]
-        raise ValueError(f"{message} Received: position {position}")
-    return query
+    return tf.where(newest, heads, cache)
 
 
 def fill(heads, lengths, num_slots: int):

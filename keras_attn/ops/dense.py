@@ -197,7 +197,11 @@ def _end_to_end(tensors):
 def _weighted_sum(weights, values):
     shares = [weights]
     if len(values) > 1:
-        lengths = [tf.shape(value)[2] for value in values]
+        lengths = [value.shape[2] for value in values]
+        if lengths.count(None) > 1:
+            lengths = [tf.shape(value)[2] for value in values]
+        # One that is not known follows from the others, without an op.
+        lengths = [-1 if length is None else length for length in lengths]
         shares = tf.split(weights, lengths, axis=-1, num=len(values))
     sums = [
         grouped_matmul(share, tf.cast(value, share.dtype), transpose_key=False)

@@ -4,6 +4,7 @@ import math
 
 import tensorflow as tf
 
+from keras_attn.ops.loop_invariant import inside_loop
 from keras_attn.ops.recompute import not_before
 
 _SLOPE = math.sqrt(2 / math.pi)
@@ -38,7 +39,9 @@ def gelu(x, approximate: bool = False):
 
         return tf.nn.gelu(x, approximate), gradient
 
-    return weigh(tf.convert_to_tensor(x))
+    x = tf.convert_to_tensor(x)
+    # A step of decoding has no gradient to save for, and ops to save.
+    return tf.nn.gelu(x, approximate) if inside_loop() else weigh(x)
 
 
 def _erf_slope(x):

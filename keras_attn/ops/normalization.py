@@ -2,6 +2,7 @@
 
 import tensorflow as tf
 
+from keras_attn.ops.loop_invariant import inside_loop
 from keras_attn.ops.recompute import not_before
 from keras_attn.ops.scores import accumulation_dtype
 
@@ -27,11 +28,14 @@ def layer_norm(x, gamma, beta, *, epsilon: float):
         Ba et al. 2016, section 3. https://arxiv.org/abs/1607.06450
     """
 
+    def forward(x, gamma, beta):
+        normal, _ = _standardize(x, epsilon, centred=True)
+        output = normal * tf.cast(gamma, normal.dtype)
+        return tf.cast(output + tf.cast(beta, normal.dtype), x.dtype)
+
     @tf.custom_gradient
     def normalize(x, gamma, beta):
         dtype = accumulation_dtype(x.dtype)
-        normal, _ = _standardize(x, epsilon, centred=True)
-        output = normal * tf.cast(gamma, dtype) + tf.cast(beta, dtype)
 
         def gradient(upstream):
             (late,) = not_before(upstream, x)
@@ -45,10 +49,12 @@ def layer_norm(x, gamma, beta, *, epsilon: float):
                 _back_to(beta, upstream),
             )
 
-        return tf.cast(output, x.dtype), gradient
+        return forward(x, gamma, beta), gradient
 
     # Tensors: a function with a gradient of its own may not see variables.
-    return normalize(*map(tf.convert_to_tensor, (x, gamma, beta)))
+    given = map(tf.convert_to_tensor, (x, gamma, beta))
+    # A step of decoding has no gradient to save for, and ops to save.
+    return forward(*given) if inside_loop() else normalize(*given)
 
 
 def rms_norm(x, gamma, *, epsilon: float):
@@ -68,11 +74,13 @@ def rms_norm(x, gamma, *, epsilon: float):
         Zhang and Sennrich 2019, section 4. https://arxiv.org/abs/1910.07467
     """
 
+    def forward(x, gamma):
+        normal, _ = _standardize(x, epsilon, centred=False)
+        return tf.cast(normal * tf.cast(gamma, normal.dtype), x.dtype)
+
     @tf.custom_gradient
     def normalize(x, gamma):
         dtype = accumulation_dtype(x.dtype)
-        normal, _ = _standardize(x, epsilon, centred=False)
-        output = normal * tf.cast(gamma, dtype)
 
         def gradient(upstream):
             (late,) = not_before(upstream, x)
@@ -84,9 +92,10 @@ def rms_norm(x, gamma, *, epsilon: float):
                 _back_to(gamma, upstream * normal),
             )
 
-        return tf.cast(output, x.dtype), gradient
+        return forward(x, gamma), gradient
 
-    return normalize(*map(tf.convert_to_tensor, (x, gamma)))
+    given = map(tf.convert_to_tensor, (x, gamma))
+    return forward(*given) if inside_loop() else normalize(*given)
 
 
 def _standardize(x, epsilon, *, centred):

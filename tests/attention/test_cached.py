@@ -74,11 +74,11 @@ def go_on(layer, sequence, kept, start):
     while positions.min() < LENGTH:
         # A row that has ended is fed its last token over and over.
         now = np.minimum(positions, LENGTH - 1).astype("int32")
-        token = np.take_along_axis(sequence, now[:, None, None], axis=1)
+        token = sequence[np.arange(ROWS), now]
         output, kept = layer.step(tf.constant(token), kept, now)
-        assert output.shape == (ROWS, 1, FEATURES)
+        assert output.shape == (ROWS, FEATURES)
         for row, position in enumerate(now):
-            outputs.setdefault((row, position), output[row, 0].numpy())
+            outputs.setdefault((row, position), output[row].numpy())
         positions += 1
     return outputs
 
@@ -153,7 +153,7 @@ def test_a_window_needs_no_more_slots_than_it_sees(
 def test_steps_leave_what_a_prompt_has_left_as_it_is(sequence, rng):
     layer = make("everything", rng)
     _, kept = layer.prefill(sequence[:, :5], [5, 1, 4], 2)
-    _, after = layer.step(sequence[:, 5:6], kept, [5, 1, 4])
+    _, after = layer.step(sequence[:, 5], kept, [5, 1, 4])
     assert after.constant is kept.constant
 
 
@@ -164,7 +164,7 @@ def test_the_weights_are_those_that_made_the_step(case, sequence, rng):
         sequence, sequence, use_causal_mask=True, return_attention_scores=True
     )
     _, kept = layer.prefill(sequence[:, :5], [5] * ROWS, LENGTH)
-    token, positions = sequence[:, 5:6], [5] * ROWS
+    token, positions = sequence[:, 5], [5] * ROWS
     silent, _ = layer.step(token, kept, positions)
     output, kept, weights = layer.step(
         token, kept, positions, return_attention_scores=True
@@ -187,7 +187,9 @@ def test_the_weights_are_those_that_made_the_step(case, sequence, rng):
         [kept.constant["value"], kept.carried["value"]], axis=2
     )
     heads = np.einsum("bhqs,bhsd->bqhd", weights, values)
-    np.testing.assert_allclose(layer.output_dense(heads), output, atol=1e-5)
+    np.testing.assert_allclose(
+        layer.output_dense(heads)[:, 0], output, atol=1e-5
+    )
 
 
 @pytest.mark.parametrize(
@@ -238,7 +240,7 @@ def test_xla_compiles_the_same_step(case, sequence, rng):
 
     def next_after(sequence):
         _, kept = layer.prefill(sequence[:, :5], lengths, LENGTH)
-        return layer.step(sequence[:, 5:6], kept, lengths)
+        return layer.step(sequence[:, 5], kept, lengths)
 
     compiled = tf.function(next_after, autograph=False, jit_compile=True)(
         sequence
@@ -264,7 +266,7 @@ def test_one_graph_serves_all_rows_and_lengths(case, sequence, rng):
         # As much room as the prompt has, plus one: known when it runs.
         room = tf.shape(prompts)[1] + 1
         _, kept = layer.prefill(prompts, lengths, room)
-        return layer.step(prompts[:, :1], kept, lengths)[0][:, 0]
+        return layer.step(prompts[:, 0], kept, lengths)[0]
 
     graph = next_after.get_concrete_function().graph
     ops = {op.type for op in graph.get_operations()}
@@ -297,7 +299,7 @@ def test_the_server_steps_like_python(sequence, rng, tmp_path):
             input_signature=[
                 tf.TensorSpec([None, None, FEATURES], name="prompt"),
                 tf.TensorSpec([None], tf.int32, name="lengths"),
-                tf.TensorSpec([None, 1, FEATURES], name="token"),
+                tf.TensorSpec([None, FEATURES], name="token"),
             ]
         )
         def two_steps(self, prompt, lengths, token):
@@ -315,7 +317,7 @@ def test_the_server_steps_like_python(sequence, rng, tmp_path):
     assert not [op for op in cpp_loader.op_names(tmp_path) if "Xla" in op]
 
     lengths = np.array([6, 3, 0], "int32")
-    requests = [sequence[:, :6], lengths, sequence[:, 6:]]
+    requests = [sequence[:, :6], lengths, sequence[:, 6]]
     expected = served.two_steps(*requests)
     names = ("prompt", "lengths", "token")
     answer = cpp_loader.run(
@@ -346,12 +348,12 @@ def test_the_cache_has_the_dtype_that_is_computed_in(
     memory = layer.project_memory(sequence)
     for leaf in tf.nest.flatten([kept.carried, empty, memory]):
         assert leaf.dtype == dtype
-    output, kept = layer.step(sequence[:, 4:5], kept, [4, 4, 4])
+    output, kept = layer.step(sequence[:, 4], kept, [4, 4, 4])
     assert output.dtype == dtype
     for leaf in tf.nest.flatten(kept.carried):
         assert leaf.dtype == dtype
     np.testing.assert_allclose(
-        tf.cast(output[:, 0], "float32"),
+        tf.cast(output, "float32"),
         tf.cast(expected[:, 4], "float32"),
         atol=1e-6 if dtype == "float64" else 3e-2,
     )
@@ -366,8 +368,8 @@ def test_lora_and_integers_of_any_width_step_alike(sequence, rng):
     expected = layer(sequence, sequence, use_causal_mask=True)
     lengths = np.array([4, 4, 4], "int64")
     _, kept = layer.prefill(sequence[:, :4], lengths, LENGTH)
-    output, _ = layer.step(sequence[:, 4:5], kept, lengths)
-    np.testing.assert_allclose(output[:, 0], expected[:, 4], atol=1e-5)
+    output, _ = layer.step(sequence[:, 4], kept, lengths)
+    np.testing.assert_allclose(output, expected[:, 4], atol=1e-5)
 
 
 @pytest.mark.parametrize("prompt", [True, False], ids=["prompt", "empty"])
@@ -379,7 +381,7 @@ def test_a_token_past_the_cache_is_refused(case, prompt, sequence, rng):
         start = 3
         _, kept = layer.prefill(sequence[:, :3], [3, 3, 3], 2)
     for position in (start, start + 1):
-        token = sequence[:, position : position + 1]
+        token = sequence[:, position]
         _, kept = layer.step(token, kept, [position] * ROWS)
     late = np.array([start, start + 2, start + 1])
     with pytest.raises(
@@ -396,8 +398,8 @@ def test_a_graph_gives_nan_for_a_token_past_the_cache(
     step = tf.function(layer.step, autograph=False, jit_compile=jit_compile)
     _, kept = layer.prefill(sequence[:, :3], [3, 1, 2], 2)
     positions = tf.constant([4, 2, 4])  # the third has no slot
-    output, after = step(sequence[:, 3:4], kept, positions)
-    expected, _ = layer.step(sequence[:2, 3:4], rows(kept, 2), positions[:2])
+    output, after = step(sequence[:, 3], kept, positions)
+    expected, _ = layer.step(sequence[:2, 3], rows(kept, 2), positions[:2])
     np.testing.assert_allclose(output[:2], expected, atol=1e-5)
     assert np.isnan(output[2]).all()
     for name in ("key", "value"):  # nothing was overwritten
@@ -422,8 +424,8 @@ def test_what_fills_up_a_prompt_may_be_anything(sequence, rng):
         np.testing.assert_allclose(
             found[0][row, :length], expected[0][row, :length], atol=1e-6
         )
-    output, _ = layer.step(sequence[:, 3:4], found[1], lengths)
-    wanted, _ = layer.step(sequence[:, 3:4], expected[1], lengths)
+    output, _ = layer.step(sequence[:, 3], found[1], lengths)
+    wanted, _ = layer.step(sequence[:, 3], expected[1], lengths)
     np.testing.assert_allclose(output, wanted, atol=1e-6)
 
 
@@ -442,3 +444,20 @@ def test_it_adds_no_weights(rng):
     theirs = keras.layers.MultiHeadAttention(HEADS, DEPTH)
     theirs.build((None, None, FEATURES), (None, None, FEATURES))
     assert [w.shape for w in ours.weights] == [w.shape for w in theirs.weights]
+
+
+def test_layers_with_one_window_share_what_a_step_works_out(sequence, rng):
+    layer, other = make("window", rng), make("window", rng)
+    _, kept = layer.prefill(sequence[:, :3], [3, 1, 2], 2)
+    expected, after = layer.step(sequence[:, 3], kept, [3, 1, 2])
+    index = other.step_index(kept, [3, 1, 2])
+    output, shared = layer.step(sequence[:, 3], kept, [3, 1, 2], index=index)
+    np.testing.assert_array_equal(output, expected)
+    keras.tree.map_structure(np.testing.assert_array_equal, shared, after)
+
+
+def test_a_step_takes_one_vector_for_each_row(sequence, rng):
+    layer = make("mha", rng)
+    kept = layer.empty_cache(ROWS, 2)
+    with pytest.raises(ValueError, match=r"\(rows, features\).*\(3, 1, 10\)"):
+        layer.step(sequence[:, :1], kept, [0, 0, 0])

@@ -108,7 +108,7 @@ def test_an_override_is_not_passed_by(x):
     with pytest.raises(ValueError, match=message.format("prefill")):
         layer.prefill(x, [5, 5], 1)
     with pytest.raises(ValueError, match=message.format("step")):
-        layer.step(x[:, :1], layer.empty_cache(2, 3), [0, 0])
+        layer.step(x[:, 0], layer.empty_cache(2, 3), [0, 0])
     with pytest.raises(ValueError, match=message.format("attend_memory")):
         layer.attend_memory(x[:, :1], layer.project_memory(x))
     with pytest.raises(ValueError, match=r"overridden.*rank 4"):

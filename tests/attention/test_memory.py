@@ -9,6 +9,7 @@ from keras_attn.attention.additive import AdditiveAttention
 from keras_attn.attention.dot import DotAttention
 from keras_attn.attention.local import LocalAttention
 from keras_attn.attention.memory import clean_memory
+from keras_attn.attention.memory import heads_first
 from keras_attn.attention.memory import pack_memory
 from keras_attn.attention.multi_head import MultiHeadAttention
 from keras_attn.attention.multiplicative import MultiplicativeAttention
@@ -165,6 +166,31 @@ def test_gradients_reach_the_memory_s_projections(name, inputs):
         assert np.isfinite(tf.convert_to_tensor(gradient)).all()
 
 
+@pytest.mark.parametrize("name", LAYERS)
+def test_a_layer_without_weights_refuses(name, inputs):
+    with pytest.raises(ValueError, match=r"not built\. Call it once"):
+        LAYERS[name]().project_memory(inputs["value"])
+
+
+def test_a_mask_that_does_not_fit_is_refused(layer, inputs):
+    with pytest.raises(ValueError, match="one value for each position"):
+        layer.project_memory(
+            inputs["value"], inputs["key"], mask=PADDING[:, :4]
+        )
+
+
+def test_padding_becomes_zeros_and_one_tensor_stays_one(inputs):
+    layer = DotAttention()
+    layer.build((2, 3, 6), (2, 5, 6))
+    value, key, mask = clean_memory(layer, spoil(inputs["value"]), mask=PADDING)
+    assert key is value
+    np.testing.assert_array_equal(
+        value, np.where(PADDING[:, :, None], inputs["value"], 0)
+    )
+    np.testing.assert_array_equal(mask, PADDING)
+    assert set(pack_memory(key, value, mask)) == {"key", "value", "mask"}
+
+
 def test_weights_are_dropped_while_training_only(inputs):
     layer = MultiHeadAttention(2, 3, dropout=0.5, seed=1)
     layer(**inputs)
@@ -181,19 +207,6 @@ def test_weights_are_dropped_while_training_only(inputs):
     np.testing.assert_allclose(dropped[kept], 2 * quiet[kept], rtol=1e-5)
 
 
-@pytest.mark.parametrize("name", LAYERS)
-def test_a_layer_without_weights_refuses(name, inputs):
-    with pytest.raises(ValueError, match=r"not built\. Call it once"):
-        LAYERS[name]().project_memory(inputs["value"])
-
-
-def test_a_mask_that_does_not_fit_is_refused(layer, inputs):
-    with pytest.raises(ValueError, match="one value for each position"):
-        layer.project_memory(
-            inputs["value"], inputs["key"], mask=PADDING[:, :4]
-        )
-
-
 def test_images_are_no_memory(rng):
     image = rng.normal(size=(2, 3, 3, 4)).astype("float32")
     layer = MultiHeadAttention(2, 3)
@@ -202,13 +215,7 @@ def test_images_are_no_memory(rng):
         layer.project_memory(image)
 
 
-def test_padding_becomes_zeros_and_one_tensor_stays_one(inputs):
-    layer = DotAttention()
-    layer.build((2, 3, 6), (2, 5, 6))
-    value, key, mask = clean_memory(layer, spoil(inputs["value"]), mask=PADDING)
-    assert key is value
-    np.testing.assert_array_equal(
-        value, np.where(PADDING[:, :, None], inputs["value"], 0)
-    )
-    np.testing.assert_array_equal(mask, PADDING)
-    assert set(pack_memory(key, value, mask)) == {"key", "value", "mask"}
+@pytest.mark.parametrize("shape", [(2, 3, 4, 5), (2, 1, 4, 5), (2, 4, 1, 5)])
+def test_heads_and_positions_change_places(shape, rng):
+    x = rng.normal(size=shape)
+    np.testing.assert_array_equal(heads_first(x), x.swapaxes(1, 2))

@@ -3,7 +3,9 @@ import numpy as np
 import pytest
 
 from keras_attn.attention.multi_head import MultiHeadAttention
+from keras_attn.attention.projecting import output_rows
 from keras_attn.attention.projecting import project_each
+from keras_attn.attention.projecting import project_rows
 
 
 @pytest.fixture
@@ -72,3 +74,43 @@ def test_a_projection_keeps_its_own_precision(sequence):
     projections = (layer.query_dense, layer.key_dense, layer.value_dense)
     found = project_each([sequence] * 3, projections)
     assert [x.dtype.name for x in found] == ["float32", "bfloat16", "float32"]
+
+
+@pytest.mark.parametrize("change", [None, lora, activity, quantized])
+def test_the_rows_of_a_step_are_projected_as_a_sequence_is(
+    change, layer, sequence
+):
+    if change:
+        change(layer)
+        if change is lora:
+            change_output = layer.output_dense
+            change_output.enable_lora(2)
+            change_output.lora_kernel_b.assign(np.ones((2, 6)))
+        elif change is quantized:
+            layer.output_dense.quantize("int8")
+    projections = (layer.query_dense, layer.key_dense, layer.value_dense)
+    rows = sequence[:, 2]
+    for found, projection in zip(
+        project_rows(rows, projections), projections, strict=True
+    ):
+        expected = projection(rows[:, None])
+        np.testing.assert_allclose(
+            found, np.reshape(expected, (2, -1)), atol=1e-5
+        )
+    heads = keras.ops.concatenate([rows, rows[:, :2]], axis=1)  # 2 of depth 4
+    expected = layer.output_dense(np.reshape(heads, (2, 1, 2, 4)))[:, 0]
+    found = output_rows(heads, layer.output_dense, 4)
+    np.testing.assert_allclose(found, expected, atol=1e-5)
+
+
+def test_what_follows_a_projection_is_not_left_out(sequence):
+    layer = MultiHeadAttention(2, 3, use_gate=True, output_shape=(4, 5))
+    layer.build((None, None, 6), (None, None, 6))
+    (gate,) = project_rows(sequence[:, 0], [layer._gate_dense])
+    expected = layer._gate_dense(sequence[:, :1])
+    np.testing.assert_allclose(gate, np.reshape(expected, (2, 6)), atol=1e-6)
+    found = output_rows(gate, layer.output_dense, 3)
+    assert found.shape == (2, 4, 5)
+    np.testing.assert_allclose(
+        found, layer.output_dense(expected)[:, 0], atol=1e-6
+    )

@@ -4,7 +4,6 @@ import tensorflow as tf
 
 from keras_attn.ops.cache import CacheIndex
 from keras_attn.ops.cache import fill
-from keras_attn.ops.cache import refuse_past_the_end
 from keras_attn.ops.cache import write
 
 ROWS, HEADS, DEPTH = 4, 2, 3
@@ -72,7 +71,7 @@ def test_a_prompt_then_steps_are_kept_where_the_ledger_says(case, num_slots):
         newest = np.stack(
             [heads[row, :, [p]] for row, p in enumerate(positions)]
         )  # (rows, 1, heads, depth)
-        cache = write(cache, newest.swapaxes(1, 2), cache_index)
+        cache = write(cache, newest.swapaxes(1, 2), cache_index.is_newest())
         for row, position in enumerate(positions):
             ledger.put(row, position)
         ledger.check_cache(cache, heads)
@@ -134,24 +133,6 @@ def test_without_rolling_slots_are_the_same_until_they_are_full():
     assert not np.any(full.is_newest()[1:])
 
 
-def test_past_the_end_is_an_error_or_nan():
-    query = tf.ones((3, 1, 2, 4))
-    positions = tf.constant([1, 2, 3])
-
-    def refuse(positions, rolls=False):
-        cache_index = CacheIndex(positions, 2, rolls=rolls)
-        return refuse_past_the_end(query, cache_index, "Say why.")
-
-    assert refuse(positions, rolls=True) is query
-    assert refuse(positions[:1] - 1) is query
-    with pytest.raises(ValueError, match=r"Say why\..*position 2"):
-        refuse(positions)
-    found = tf.function(refuse)(positions)
-    np.testing.assert_array_equal(
-        found[:, 0, 0, 0], [1.0, float("nan"), float("nan")]
-    )
-
-
 def test_the_newest_slot_is_told_apart():
     newest = CacheIndex(tf.constant([0, 5, 3]), 4).is_newest()
     np.testing.assert_array_equal(
@@ -166,7 +147,7 @@ def test_the_dtype_stays(dtype):
     cache = fill(heads, tf.constant([4, 2]), 6)
     assert cache.dtype == dtype
     cache_index = CacheIndex(tf.constant([4, 2]), 6)
-    assert write(cache, heads[:, :, :1], cache_index).dtype == dtype
+    assert write(cache, heads[:, :, :1], cache_index.is_newest()).dtype == dtype
 
 
 def test_lengths_and_slots_may_be_known_to_the_graph_only():
@@ -179,7 +160,11 @@ def test_lengths_and_slots_may_be_known_to_the_graph_only():
     )
     def keep(heads, lengths, num_slots):
         cache = fill(heads, lengths, num_slots)
-        return write(cache, heads[:, :, :1], CacheIndex(lengths, num_slots))
+        return write(
+            cache,
+            heads[:, :, :1],
+            CacheIndex(lengths, num_slots).is_newest(),
+        )
 
     heads = numbered(5)
     lengths = [2, 5, 0, 3]
