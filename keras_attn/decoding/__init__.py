@@ -4,14 +4,21 @@ generate        for any model that writes, by the name of a search
 greedy          the likeliest token at every step
 sample          a token drawn at every step
 beam            the likeliest sequences
+
+GenerativeModel what a model needs to be generated from
+State           what it keeps from step to step
 """
 
+from keras_attn.base.state import State
 from keras_attn.decoding.beam_search import beam
 from keras_attn.decoding.generation import generate
 from keras_attn.decoding.greedy_search import greedy
+from keras_attn.decoding.protocol import GenerativeModel
 from keras_attn.decoding.sampling import sample
 
 __all__ = [
+    "GenerativeModel",
+    "State",
     "beam",
     "generate",
     "greedy",

@@ -20,6 +20,9 @@ class GenerativeModel(Protocol):
         (batch, length, vocabulary), in one pass what `step` gives if it is
         fed one of them after the other. Without it, they are fed so.
     `forced_end_id`: What comes last in a text that is cut off, or None.
+
+    Reference:
+        Sutskever et al. 2014, section 3. https://arxiv.org/abs/1409.3215
     """
 
     def encode(self, inputs, max_length: int):
