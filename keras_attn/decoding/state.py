@@ -64,10 +64,10 @@ class StateLayout:
         """Each row several times: (batch, ...) to (batch · times, ...).
 
         The constant leaves too. Beams could share them, as queries of one
-        row: a quarter of the memory for four beams, with XLA up to half the time,
-        but without XLA, which is how servers run, q kᵀ of four queries took
-        1.6 to 1.8 times as long as of four rows with one each (8 heads of 64,
-        128 to 512 keys, two cores).
+        row: for four beams a quarter of the memory, and with XLA up to half
+        the time. But without XLA, which is how servers run, q kᵀ of four
+        queries took 1.6 to 1.8 times as long as of four rows with one each
+        (8 rows, 8 heads of 64, 128 to 512 keys, two cores).
         """
         state = tree.map_structure(
             lambda leaf: tf.repeat(leaf, times, axis=0), self.state
