@@ -2,7 +2,9 @@ import pytest
 import tensorflow as tf
 
 from keras_attn.export import Servable
+from keras_attn.export import export_model
 from keras_attn.export import exporting
+from keras_attn.export import servable
 from keras_attn.export.tasks import registry
 from tests.export import writers
 
@@ -83,4 +85,26 @@ def writer(export_task, request):
         search=request.param,
         max_length=5,
         **SETTINGS[request.param],
+    )
+
+
+@pytest.fixture(scope="session")
+def toy():
+    """A small translator, to be asked in Python."""
+    return servable(
+        writers.transformer(),
+        tokenizer={"source": writers.SOURCE, "target": writers.TARGET},
+        max_length=6,
+        source_length=5,
+    )
+
+
+@pytest.fixture(scope="session")
+def version(toy, tmp_path_factory):
+    """Its first version, verified."""
+    return export_model(
+        toy,
+        tmp_path_factory.mktemp("models") / "toy",
+        warmup=["h g f"],
+        metadata={"description": "Writes letters.", "scores": {"BLEU": 3.5}},
     )

@@ -14,22 +14,6 @@ from keras_attn.export.exporting import export_model
 from keras_attn.export.verify import verification
 from tests.export import writers
 
-TOKENIZERS = {"source": writers.SOURCE, "target": writers.TARGET}
-
-
-@pytest.fixture(scope="module")
-def version(tmp_path_factory):
-    """A translator's first version, verified."""
-    return export_model(
-        writers.transformer(),
-        tmp_path_factory.mktemp("models") / "toy",
-        tokenizer=TOKENIZERS,
-        max_length=6,
-        source_length=5,
-        warmup=["h g f"],
-        metadata={"description": "Writes letters.", "scores": {"BLEU": 3.5}},
-    )
-
 
 def dense():
     """A model that is quick to export."""

@@ -12,7 +12,6 @@ from keras_attn.export import servable
 from tests.export import texts
 from tests.export import writers
 
-TOKENIZERS = {"source": writers.SOURCE, "target": writers.TARGET}
 VERBS = ["translate", "translate_with_options", "score", "attention", "embed"]
 ASKED = {
     "translate": {"text": writers.TEXTS},
@@ -29,15 +28,14 @@ ASKED = {
 
 
 @pytest.fixture(scope="module")
-def translator():
-    return servable(writers.transformer(), tokenizer=TOKENIZERS, max_length=6)
+def translator(toy):
+    return toy
 
 
 @pytest.fixture(scope="module")
-def loaded(translator, tmp_path_factory):
+def loaded(version):
     """The same as a server has it, in the C++ session."""
-    folder = tmp_path_factory.mktemp("models") / "toy"
-    loaded = LoadedModel(export_model(translator, folder, verify=False))
+    loaded = LoadedModel(version)
     yield loaded
     loaded.close()
 
