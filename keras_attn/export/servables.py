@@ -7,6 +7,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+from keras_attn.base import argument_checks
 from keras_attn.base.wait_notice import WaitNotice
 from keras_attn.export.graph.signature import Signature
 from keras_attn.export.graph.tracing import trace
@@ -70,6 +71,12 @@ class Servable:
             Arrays by the names of the signature's outputs, in the order of
             the inputs. Texts are `str`; outputs named `*_bytes` are `bytes`.
         """
+        if verb not in self.signatures:
+            raise ValueError(
+                f"This servable has no {verb!r}. Its verbs are: "
+                f"{', '.join(self.signatures)}."
+            )
+        argument_checks.integer(batch_size, "batch_size", at_least=1)
         specs = self.signatures[verb].inputs
         columns = columns_of(self.signatures[verb], inputs)
         with WaitNotice("keras_attn.export", f"tracing {verb!r}"):

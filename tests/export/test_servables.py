@@ -146,6 +146,13 @@ def test_its_verbs_can_be_found(translator):
         translator.summarise(["a"])
 
 
+def test_what_cannot_be_asked_is_refused(translator):
+    with pytest.raises(ValueError, match=r"no 'summarise'.*translate,"):
+        translator.ask("summarise", {"text": ["a"]})
+    with pytest.raises(ValueError, match=r"`batch_size`.*batch_size=0"):
+        translator.translate(["a"], batch_size=0)
+
+
 def test_a_servable_has_its_settings_already(translator, tmp_path):
     with pytest.raises(ValueError, match="Received: search, width"):
         export_model(translator, tmp_path / "toy", search="beam", width=2)
