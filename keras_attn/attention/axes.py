@@ -11,17 +11,17 @@ from keras_attn.ops import masks
 
 @dataclasses.dataclass(frozen=True)
 class AttentionAxes:
-    """Which axes of (batch, ..., features) look at each other.
+    """Which axes of (batch, ..., features) attend to each other.
 
-        (batch, others, looking, features) → (rows, length, features)
-        where rows = batch · others and length = the product of looking
+        (batch, others, attended, features) → (rows, length, features)
+        where rows = batch · others and length = the product of attended
 
     Everything between `fold` and `unfold` then deals with sequences. Of a
     (batch, frames, height, width, features) video, axes (2, 3) let the pixels
-    of one frame look at each other, axes (1,) one pixel at its own history.
+    of one frame attend to each other, axes (1,) one pixel at its own history.
 
     Args:
-        axes: The axes that look at each other, from 1 up; their order is that
+        axes: The axes that attend to each other, from 1 up; their order is that
             of the weights' axes.
         rank: Number of axes of the inputs, batch and features included.
     """
@@ -36,7 +36,7 @@ class AttentionAxes:
             raise ValueError(
                 "Attention needs inputs of rank 3 or more, (batch, length, "
                 f"features). Received: rank {rank}. A single vector has "
-                "nothing to look at; give it a length of 1."
+                "nothing to attend to; give it a length of 1."
             )
         if axes is None:
             return cls(tuple(range(1, rank - 1)), rank)
@@ -52,11 +52,11 @@ class AttentionAxes:
 
     @property
     def others(self) -> tuple[int, ...]:
-        """The batch and the axes along which nobody looks."""
+        """The batch and the axes along which nobody attends."""
         return tuple(i for i in range(self.rank - 1) if i not in self.axes)
 
     def check_shapes(self, query_shape, value_shape, key_shape):
-        """Refuse inputs that cannot look at each other."""
+        """Refuse inputs that cannot attend to each other."""
         shapes = {"query": query_shape, "value": value_shape, "key": key_shape}
         pairs = [("query", "value", self.others)]
         pairs += [("value", "key", range(self.rank - 1))]
@@ -97,9 +97,9 @@ class AttentionAxes:
         rest = tuple(range(len(order), len(x.shape)))
         x = ops.transpose(x, order + rest)
         shape = ops.shape(x)
-        rows, looking = len(self.others), len(order)
-        folded = (math.prod(shape[:rows]), math.prod(shape[rows:looking]))
-        return ops.reshape(x, (*folded, *shape[looking:]))
+        rows, attended = len(self.others), len(order)
+        folded = (math.prod(shape[:rows]), math.prod(shape[rows:attended]))
+        return ops.reshape(x, (*folded, *shape[attended:]))
 
     def unfold(self, x, like):
         """Undo `fold` for (rows, length, *rest); lengths are as in `like`."""
@@ -130,7 +130,7 @@ class AttentionAxes:
     def fold_mask(self, mask, query, key, num_heads: int):
         """Turn an `attention_mask` into (rows, heads, query, key).
 
-        As in Keras, axes that are missing are those in front of the looking
+        As in Keras, axes that are missing are those in front of the attended
         ones: (batch, query, key) holds for every other axis and every head.
 
         Args:
@@ -146,9 +146,9 @@ class AttentionAxes:
         if mask is None:
             return None
         shape = self.weights_shape(query.shape, key.shape, num_heads)
-        looking = 2 * len(self.axes)
-        given = len(mask.shape) - looking
-        if not 0 <= given <= len(shape) - looking:
+        attended = 2 * len(self.axes)
+        given = len(mask.shape) - attended
+        if not 0 <= given <= len(shape) - attended:
             raise ValueError(
                 "`attention_mask` must have the axes (batch, query, key), or "
                 "some of (batch, other axes, heads) in front of the query's "
@@ -156,10 +156,10 @@ class AttentionAxes:
                 f"{tuple(mask.shape)} for weights of shape {shape}"
             )
         mask = masks.for_attention(
-            attention_mask=mask, shape=shape[:given] + shape[-looking:]
+            attention_mask=mask, shape=shape[:given] + shape[-attended:]
         )
         missing = range(len(shape) - len(mask.shape))
-        start = len(mask.shape) - looking
+        start = len(mask.shape) - attended
         mask = ops.expand_dims(mask, tuple(start + i for i in missing))
         if self.rank == 3:
             return mask

@@ -1,4 +1,4 @@
-"""Local attention: look around one place of the source."""
+"""Local attention: a window around one position of the source."""
 
 import keras
 from keras import ops
@@ -160,7 +160,7 @@ class LocalAttention(SingleHeadAttention):
         )
 
     def _predict(self, query):
-        """Where each query looks, as a fraction of the source."""
+        """Where each query attends, as a fraction of the source."""
         hidden = self.position_dense(query)  # (batch, query, query_features)
         # bfloat16 cannot tell position 500 from 501 in a thousand.
         hidden = ops.cast(hidden, "float32")

@@ -1,4 +1,4 @@
-"""Multi-head attention, to be put in the place of Keras' own."""
+"""Multi-head attention, a drop-in for Keras' own."""
 
 import keras
 
@@ -29,8 +29,8 @@ class MultiHeadAttention(CachedAttention):
         dropout: Fraction of the weights dropped while training.
         use_bias: Whether the projections have a bias.
         output_shape: Axes of one output; the query's features if not given.
-        attention_axes: Axes that look at each other; all between the batch and
-            the features if not given.
+        attention_axes: Axes that attend to each other; all between the batch
+            and the features if not given.
         sliding_window: Keys this many positions away, or more, are hidden.
         flash_attention: True stands for `implementation="tiled"`.
         kernel_initializer, bias_initializer, kernel_regularizer,

@@ -112,7 +112,7 @@ class ProjectedAttention(Layer):
 
     @property
     def attention_axes(self) -> tuple[int, ...] | None:
-        """Axes that look at each other; counted from 0 once they are known."""
+        """Axes that attend to each other; counted from 0 once known."""
         return self._axes.axes if self.built else self._attention_axes
 
     def build(self, query_shape, value_shape, key_shape=None):

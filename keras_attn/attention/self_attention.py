@@ -1,4 +1,4 @@
-"""Self-attention: every position looks at every other."""
+"""Self-attention: every position attends to every other."""
 
 import keras
 
@@ -16,7 +16,7 @@ class SelfAttention(Layer):
         query, key, value = W_q x, W_k x, W_v x
         output            = softmax(query · key / √units) value
 
-    The positions of `inputs` look at each other; order means nothing to it
+    The positions of `inputs` attend to each other; order means nothing to it
     unless it is `causal`, so add positions to the inputs where order matters.
     Memory is linear in the length. For several heads, for grouped heads or
     for position inside the score use `MultiHeadAttention`.

@@ -1,4 +1,4 @@
-"""Nonlinearities by name: Keras' own, and GELU that keeps little."""
+"""Nonlinearities by name: Keras' own, and GELU that saves few activations."""
 
 import keras
 

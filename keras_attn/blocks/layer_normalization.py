@@ -1,4 +1,4 @@
-"""Keras' layer normalisation, with a gradient that keeps little."""
+"""Keras' layer normalisation, whose gradient saves few activations."""
 
 import keras
 

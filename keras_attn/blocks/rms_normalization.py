@@ -1,4 +1,4 @@
-"""Keras' RMS normalisation, with a gradient that keeps little."""
+"""Keras' RMS normalisation, whose gradient saves few activations."""
 
 import keras
 

@@ -1,9 +1,9 @@
 """From a step function to whole sequences, in one loop of the graph.
 
 generate        for any model that writes, by the name of a search
-greedy          the likeliest token at every step
+greedy          the most probable token at every step
 sample          a token drawn at every step
-beam            the likeliest sequences
+beam            the most probable sequences
 
 GenerativeModel what a model needs to be generated from
 State           what it keeps from step to step

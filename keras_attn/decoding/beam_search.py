@@ -39,7 +39,7 @@ def beam(
         score = Σ log p(token[t]) / ((5 + length) / 6)^length_penalty
 
     The length counts the end. In each step all continuations of a row's
-    beams, and its ended beams as they are, compete for `width` places. Equal
+    beams, and its ended beams as they are, compete for `width` slots. Equal
     scores: the continuation of the better beam, then the likelier token, then
     the lower id. The loop stops when no row's results can change any more.
 
@@ -108,7 +108,7 @@ def beam(
         logits, allowed, after = take(token, leaves, index)
         if return_state:
             after = freeze(tf.reshape(finished, [-1]), leaves, after)
-        # Of one beam, no more than `width` continuations can find a place.
+        # Of one beam, no more than `width` continuations can find a slot.
         number = min(width, logits.shape[-1])
         _, ids = likeliest(tf.cast(allowed, tf.float32), number)
         values = log_probs_of(allowed, ids)  # (rows, number)
@@ -135,20 +135,20 @@ def beam(
         nothing = tf.math.is_nan(candidates)
         candidates = tf.where(nothing, -math.inf, candidates)
         candidates = tf.reshape(candidates, [batch, width * number])
-        scores, places = tf.math.top_k(candidates, width)  # (batch, width)
+        scores, flat = tf.math.top_k(candidates, width)  # (batch, width)
 
-        places = tf.reshape(places + first_rows * number, [-1])  # (rows,)
-        rows = places // number
+        flat = tf.reshape(flat + first_rows * number, [-1])  # (rows,)
+        rows = flat // number
         sums = scores
         if length_penalty:
-            sums = tf.gather(tf.reshape(new_sums, [-1]), places)
+            sums = tf.gather(tf.reshape(new_sums, [-1]), flat)
             sums = tf.reshape(sums, [batch, width])
         finished = tf.gather(tf.reshape(finished, [-1]), rows)
-        token = tf.gather(tf.reshape(ids, [-1]), places)
+        token = tf.gather(tf.reshape(ids, [-1]), flat)
         token = tf.where(finished, end_id, token)
         new = {"tokens": token}
         if return_log_probs:
-            new["log_probs"] = tf.gather(tf.reshape(own, [-1]), places)
+            new["log_probs"] = tf.gather(tf.reshape(own, [-1]), flat)
         here = columns == index
         written = {
             name: tf.where(

@@ -15,11 +15,11 @@ _HALVINGS = 28
 
 
 def keep_top(logits, *, top_k=0, top_p=1.0):
-    """Keep the likeliest tokens: so many, and so much of the probability.
+    """Keep the most probable tokens: so many, and so much of the probability.
 
-        nucleus = the fewest likeliest tokens with Σ probability >= top_p
+        nucleus = the fewest most probable tokens with Σ probability >= top_p
 
-    where the probabilities are those of the `top_k` likeliest tokens.
+    where the probabilities are those of the `top_k` most probable tokens.
 
     Args:
         logits: (rows, vocabulary) float32.
@@ -52,7 +52,7 @@ def keep_top(logits, *, top_k=0, top_p=1.0):
 
 
 def keep_min_p(logits, min_p):
-    """Keep tokens that are not much less likely than the likeliest.
+    """Keep tokens that are not much less likely than the most probable.
 
         kept = probability >= min_p · max probability
 
@@ -104,7 +104,7 @@ def _only(logits, values, floor):
 
 
 def _first(logits, top_k):
-    """Keep the `top_k` likeliest tokens.
+    """Keep the `top_k` most probable tokens.
 
     Returns:
         The logits, and (rows, number) the kept ones alone, in order and with

@@ -21,7 +21,7 @@ class Fingerprint:
     """
 
     def __init__(self, model):
-        # An id would be given anew once its object is gone, and what is noted
+        # An id would be given again once its object is gone, and what is noted
         # here must not keep the model.
         self._parts = [
             (weakref.ref(part), _state(part)) for part in _parts(model)
@@ -40,7 +40,7 @@ def _parts(model) -> list:
     """Every layer and variable, as often as something refers to it.
 
     By the attributes, and not by what Keras has tracked: that misses a layer
-    which was put into a list in the place of another.
+    which was put into a list instead of another.
     """
     parts, seen, waiting = [], set(), [model, vars(model)]
     kinds = {}  # of thousands of values, which have few types

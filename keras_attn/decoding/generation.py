@@ -42,7 +42,7 @@ def generate(
     A model that continues a prompt has a method `prompt(inputs)`, which gives
     what `encode` takes and the last token of each row, to start from. Outside
     a `tf.function` the graph is made once for each setting that is a number;
-    tensors, seeds, batch sizes and lengths of ids may change. It is made anew
+    tensors, seeds, batch sizes and lengths of ids may change. It is made again
     for a model that got LoRA, was quantised, frozen, or given other layers.
     Inside a function it is part of that, which `jit_compile=True` may compile.
 

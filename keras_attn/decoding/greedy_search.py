@@ -1,4 +1,4 @@
-"""Greedy search: always the likeliest token."""
+"""Greedy search: always the most probable token."""
 
 from collections.abc import Callable
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ def greedy(
     return_log_probs: bool = False,
     return_state: bool = False,
 ):
-    """Write a sequence by taking the likeliest token at each step.
+    """Write a sequence by taking the most probable token at each step.
 
         token[t] = argmax step(token[t - 1], state, t)
 

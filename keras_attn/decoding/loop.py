@@ -31,7 +31,7 @@ def decode(
         step: `step(token, state, index) -> (logits, state)`.
         choose: `choose(logits, tokens, index) -> (batch,)` tokens; `tokens`,
             (batch, max_length), holds those chosen before `index` and the
-            first one, from `start_id`, in all later places.
+            first one, from `start_id`, at all later positions.
         state, batch_size, max_length, start_id, end_id, limits, forbidden_ids,
             forced_end_id, return_log_probs, return_state: As in
             `keras_attn.decoding.greedy`.

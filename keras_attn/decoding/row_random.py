@@ -90,7 +90,7 @@ def pick(logits, draw):
     """
     vocabulary = logits.shape[-1]
     counts = tf.cast(tf.nn.softmax(logits) * _ONE, tf.int64)
-    # First the chunk, then the place in it: running sums over a whole row
+    # First the chunk, then the index in it: running sums over a whole row
     # take longer than all the rest.
     size = math.ceil(math.sqrt(vocabulary))
     counts = in_chunks(counts, size, 0)  # (rows, chunks, size)
@@ -100,11 +100,11 @@ def pick(logits, draw):
     chunk = _first_above(ends, level)
     level -= tf.gather(ends - sums, chunk, batch_dims=1)
     inside = tf.gather(counts, chunk, batch_dims=1)[:, 0]  # (rows, size)
-    place = _first_above(tf.cumsum(inside, axis=-1), level)
-    return tf.minimum(chunk * size + place, vocabulary - 1)[:, 0]
+    index = _first_above(tf.cumsum(inside, axis=-1), level)
+    return tf.minimum(chunk * size + index, vocabulary - 1)[:, 0]
 
 
 def _first_above(ends, level):
     """Find where a rising row first exceeds its level: (rows, 1)."""
-    place = tf.searchsorted(ends, level, side="right")
-    return tf.minimum(place, ends.shape[-1] - 1)
+    index = tf.searchsorted(ends, level, side="right")
+    return tf.minimum(index, ends.shape[-1] - 1)

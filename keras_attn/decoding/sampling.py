@@ -50,11 +50,12 @@ def sample(
         step, state, batch_size, max_length, start_id, end_id, limits,
             forbidden_ids, forced_end_id, return_log_probs, return_state: As in
             `greedy`.
-        temperature: Divides the logits; 0 takes the likeliest token.
-        top_k: Draw from so many of the likeliest tokens; 0 means all.
-        top_p: Draw from the fewest likeliest tokens that together are at
+        temperature: Divides the logits; 0 takes the most probable token.
+        top_k: Draw from so many of the most probable tokens; 0 means all.
+        top_p: Draw from the fewest most probable tokens that together are at
             least so probable.
-        min_p: Draw from tokens at least so probable, relative to the likeliest.
+        min_p: Draw from tokens at least so probable, relative to the most
+            probable.
         repetition_penalty: Above 1, makes `prompt`, first and new tokens less
             likely to come (again).
         seed: None for other tokens each time; a number s, for the seeds (s, 0),

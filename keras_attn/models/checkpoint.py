@@ -167,7 +167,7 @@ class Checkpoint:
         else:
             raise FileNotFoundError(
                 f"{self.folder} holds no weights: neither {_ONE_FILE} nor "
-                f"{_INDEX}. Older checkpoints (*.bin) are saved anew by "
+                f"{_INDEX}. Older checkpoints (*.bin) are saved again by "
                 "transformers' `save_pretrained`."
             )
         paths = {

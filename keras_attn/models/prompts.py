@@ -39,7 +39,7 @@ def lengths_of(inputs, pad_id: int | None):
     Args:
         inputs: (rows, prompt) ids, ragged, or dense and filled up with
             `pad_id` at the end; or `{"tokens": (rows, prompt)}`; or with
-            "lengths", (rows,), so that nothing after them is looked at.
+            "lengths", (rows,), so that nothing after them is attended to.
         pad_id: The id that is padding; None if none is, so that dense
             prompts have no padding.
 
@@ -67,8 +67,8 @@ def lengths_of(inputs, pad_id: int | None):
         return tokens, ops.zeros((rows,), "int32") + width
     real = ops.cast(tokens != pad_id, "int32")
     lengths = ops.sum(real, axis=1)
-    places = ops.arange(width, dtype="int32")[None]
-    late = real * ops.cast(places >= lengths[:, None], "int32")
+    positions = ops.arange(width, dtype="int32")[None]
+    late = real * ops.cast(positions >= lengths[:, None], "int32")
     checks.at_most(
         ops.sum(late),
         0,

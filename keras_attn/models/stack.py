@@ -73,15 +73,15 @@ class Stack(Layer):
         self.position_initializer = keras.initializers.get(position_initializer)
         self.dropout = dropout
         kind, epsilon = self.blocks[0].normalization, self.blocks[0].epsilon
-        self.place = None
+        self.position_embedding = None
         if position == "learned":
-            self.place = LearnedPosition(
+            self.position_embedding = LearnedPosition(
                 max_length,
                 embeddings_initializer=self.position_initializer.clone(),
                 **own,
             )
         elif position == "sine":
-            self.place = SinePosition(**own)
+            self.position_embedding = SinePosition(**own)
         self.first_norm = self.last_norm = None
         if first_norm:
             self.first_norm = make_normalization(kind, epsilon, **own)
@@ -91,7 +91,7 @@ class Stack(Layer):
         self.supports_masking = True
 
     def build(self, inputs_shape, memory_shape=None, added_shape=None):
-        for layer in (self.place, self.first_norm, self.last_norm):
+        for layer in (self.position_embedding, self.first_norm, self.last_norm):
             if layer is not None:
                 layer.build(inputs_shape)
         memory = () if memory_shape is None else (memory_shape,)
@@ -159,13 +159,14 @@ class Stack(Layer):
         Args:
             lengths: What the sequences may grow to: (rows,), or a number.
         """
-        if isinstance(self.place, LearnedPosition):
+        if isinstance(self.position_embedding, LearnedPosition):
+            most = self.position_embedding.max_length
             checks.at_most(
                 lengths,
-                self.place.max_length,
-                f"The model has learned {self.place.max_length} positions, "
-                "and the prompt with the tokens that may follow it is longer. "
-                "Shorten the prompt, or lower `max_length`.",
+                most,
+                f"The model has learned {most} positions, and the prompt "
+                "with the tokens that may follow it is longer. Shorten the "
+                "prompt, or lower `max_length`.",
             )
 
     def prefill(self, inputs, lengths, max_length: int):
@@ -243,8 +244,8 @@ class Stack(Layer):
         return self._finish(x), _side_by_side(kept), weights
 
     def _begin(self, x, positions=None, added=None):
-        if self.place is not None:
-            x = self.place(x, positions)
+        if self.position_embedding is not None:
+            x = self.position_embedding(x, positions)
         if added is not None:
             x += added
         return x if self.first_norm is None else self.first_norm(x)

@@ -53,7 +53,7 @@ def test_is_the_chain_of_its_parts(position, norms):
     output = stack(inputs)
     x = VECTORS
     if position is not None:
-        x = stack.place(x)
+        x = stack.position_embedding(x)
     if norms[0]:
         x = stack.first_norm(x)
     for block in stack.blocks:

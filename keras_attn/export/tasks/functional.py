@@ -30,7 +30,7 @@ class FunctionalPrediction(Task):
 
     Args:
         model: A functional `keras.Model`, or a `Sequential` with an `Input`.
-        xla: Whether there is a compiled twin of `predict`. XLA compiles for
+        xla: Whether `predict` has an XLA signature beside it. XLA compiles for
             every length that it meets, so lengths should be few.
     """
 

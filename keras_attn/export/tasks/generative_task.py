@@ -33,8 +33,8 @@ class GenerativeTask(Task):
     Args:
         model: A Keras model that writes token by token.
         tokenizer: Turns tokens that the model writes into text.
-        search: Looks for answers.
-        xla: Whether there are compiled twins of the first two signatures.
+        search: Finds the answers.
+        xla: Whether the first two signatures have XLA signatures beside them.
     """
 
     VERB: str
@@ -115,7 +115,7 @@ class GenerativeTask(Task):
                 (self._example_of_score(),),
             ),
         ]
-        return [*verbs, *self.further_signatures(), *self._twins()]
+        return [*verbs, *self.further_signatures(), *self._xla_signatures()]
 
     def further_signatures(self) -> list[Signature]:
         """Those that not every model of the kind has."""
@@ -183,7 +183,7 @@ class GenerativeTask(Task):
             self.search.draw(state, start_id, limits, temperature, seed)
         )
 
-    def _twins(self):
+    def _xla_signatures(self):
         if not self.xla:
             return
         find, draw = compiled(self._find), compiled(self._draw)

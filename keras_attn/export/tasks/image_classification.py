@@ -41,7 +41,7 @@ class ImageClassification(Task):
         from_logits: Whether the model returns logits; None asks whether its
             last layer is a softmax or a sigmoid.
         max_pixels: Larger images are not read.
-        xla: Whether every signature has a compiled twin.
+        xla: Whether every signature has an XLA signature beside it.
     """
 
     def __init__(

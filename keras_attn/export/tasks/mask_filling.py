@@ -12,12 +12,12 @@ from keras_attn.text.tokenizer import Tokenizer
 
 
 class MaskFilling(TextTask):
-    """The likeliest tokens where a text says [MASK].
+    """The most probable tokens where a text says [MASK].
 
         score = softmax(logits at the hole)
 
     The verbs are `fill` and `embed` (text). `fill` answers `text`, with every
-    hole filled by its likeliest token and all else as it came; `holes`,
+    hole filled by its most probable token and all else as it came; `holes`,
     (batch,) numbers of holes; for the first holes of a row `tokens` and
     `scores`, (batch, max_holes, num_candidates), best first and padded with ""
     and 0; `valid` and `truncated`. Holes are filled independently; those
@@ -30,7 +30,7 @@ class MaskFilling(TextTask):
         max_length: The most tokens that are read; all positions if None.
         num_candidates: How many tokens are given for a hole.
         max_holes: For how many holes.
-        xla: Whether every signature has a compiled twin.
+        xla: Whether every signature has an XLA signature beside it.
     """
 
     HEADS = ("masked_lm", "pretraining")

@@ -1,4 +1,4 @@
-"""How a servable looks for its answers."""
+"""How a servable searches for its answers."""
 
 import inspect
 import numbers
@@ -68,7 +68,7 @@ class Search:
         self._step = tf.function(model.step, autograph=False)
 
     def find(self, state, start_id, limits):
-        """Look for answers.
+        """Search for answers.
 
         Args:
             state: What the model's `encode` returned.
@@ -83,17 +83,17 @@ class Search:
         """
         options = dict(self.options)
         if self.name == "sample":
-            # Not one seed for all, which would tell rows by their places.
+            # Not one seed for all, which would tell rows by their index.
             seed = options.get("seed") or 0
             options["seed"] = tf.fill([tf.shape(limits)[0]], seed)
         return self._run(self.name, options, state, start_id, limits)
 
     def draw(self, state, start_id, limits, temperature, seed):
-        """Look for answers by sampling, each row in its own way.
+        """Search for answers by sampling, each row in its own way.
 
         Args:
             state, start_id, limits: As in `find`.
-            temperature: (batch,) float32; 0 takes the likeliest tokens.
+            temperature: (batch,) float32; 0 takes the most probable tokens.
             seed: (batch,) int64.
 
         Returns:

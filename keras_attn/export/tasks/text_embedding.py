@@ -16,7 +16,7 @@ class TextEmbedding(TextTask):
         model: A `BERT` without a head.
         tokenizer: The tokenizer that it was trained with.
         max_length: The most tokens that are read; all positions if None.
-        xla: Whether every signature has a compiled twin.
+        xla: Whether every signature has an XLA signature beside it.
     """
 
     HEADS = (None,)

@@ -39,7 +39,7 @@ class TextGeneration(GenerativeTask):
             is fewer.
         prompt_length: The most tokens that are read; if None, the positions
             that `max_length` leaves, or 512 where none are learned.
-        xla: Whether there are compiled twins of the first two signatures.
+        xla: Whether the first two signatures have XLA signatures beside them.
         **search_options: Further arguments of the search, such as `top_k`.
     """
 
@@ -97,7 +97,7 @@ class TextGeneration(GenerativeTask):
         )
         width = self.prompt_length if fixed else None
         lengths = tf.cast(ids.row_lengths(), tf.int32)
-        # Nothing after a row's length is looked at.
+        # Nothing after a row's length is attended to.
         tokens = ids.to_tensor(shape=(None, width))
         return (tokens, lengths), valid, truncated
 

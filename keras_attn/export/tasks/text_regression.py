@@ -18,7 +18,7 @@ class TextRegression(TextTask):
         model: A `BERT` with the head "regression".
         tokenizer: The tokenizer that it was trained with.
         max_length: The most tokens that are read; all positions if None.
-        xla: Whether every signature has a compiled twin.
+        xla: Whether every signature has an XLA signature beside it.
     """
 
     HEADS = ("regression",)

@@ -26,8 +26,8 @@ class TextTask(Task):
         tokenizer: The tokenizer that it was trained with.
         max_length: The most tokens that are read of a text or a pair, special
             ones included; all that the model has positions for if None.
-        xla: Whether every signature has a compiled twin, whose rows are all
-            of `max_length`.
+        xla: Whether every signature has an XLA signature beside it, whose rows
+            are all of `max_length`.
     """
 
     HEADS: tuple[str | None, ...]
@@ -83,7 +83,7 @@ class TextTask(Task):
                 the inputs.
 
         Returns:
-            The signature, and its compiled twin if there is to be one. Their
+            The signature, and its XLA signature if there is to be one. Their
             answers have `valid` and `truncated` too.
         """
         read = read or self.pairs

@@ -43,7 +43,7 @@ class Translation(GenerativeTask):
         start_id: What targets begin with; the tokenizer's START if None.
         source_start: Whether sources begin with START, as BART's do.
         reverse_source: Whether sources are read backwards, END still last.
-        xla: Whether there are compiled twins of the first two signatures.
+        xla: Whether the first two signatures have XLA signatures beside them.
         **search_options: Further arguments of the search, such as `width`.
     """
 

@@ -64,7 +64,7 @@ def read(cls: type, folder, *, head=None, num_classes=None):
     encoder, name = model.encoder, "embeddings"
     for variable, table in (
         (model.embedding.embeddings, "word_embeddings"),
-        (encoder.place.embeddings, "position_embeddings"),
+        (encoder.position_embedding.embeddings, "position_embeddings"),
         (model.segment_embedding.embeddings, "token_type_embeddings"),
     ):
         checkpoint.table(variable, f"{name}.{table}.weight")

@@ -15,7 +15,7 @@ from keras_attn.models.stack import Stack
 
 @keras.saving.register_keras_serializable(package="keras_attn")
 class BERT(PresetModel):
-    """Reads one or two sentences, every token looking at all others.
+    """Reads one or two sentences, every token attending to all others.
 
         x        = norm(E[token(t)] + P[t] + S[segment(t)])
         sequence = block(… block(x))

@@ -43,7 +43,7 @@ def read(cls: type, folder):
     )
     stack = model.stack
     checkpoint.table(model.embedding.embeddings, "wte.weight")
-    checkpoint.table(stack.place.embeddings, "wpe.weight")
+    checkpoint.table(stack.position_embedding.embeddings, "wpe.weight")
     for number, block in enumerate(stack.blocks):
         name = f"h.{number}"
         attention = block.self_attention

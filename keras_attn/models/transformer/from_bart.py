@@ -56,7 +56,7 @@ def read(cls: type, folder):
     checkpoint.table(model.target_embedding.embeddings, "shared.weight")
     for stack, name in ((model.encoder, "encoder"), (model.decoder, "decoder")):
         checkpoint.table(
-            stack.place.embeddings,
+            stack.position_embedding.embeddings,
             f"{name}.embed_positions.weight",
             skip=_UNUSED_POSITIONS,
         )

@@ -16,10 +16,10 @@ from keras_attn.models.transformer.presets import PRESETS
 
 @keras.saving.register_keras_serializable(package="keras_attn")
 class Transformer(PresetModel):
-    """Reads a source, and scores the next token at each place of a target.
+    """Reads a source, and scores the next token at each position of a target.
 
-        memory = encoder(√units · E[source] + place)
-        y      = decoder(√units · E[target] + place, memory)    causal
+        memory = encoder(√units · E[source] + position)
+        y      = decoder(√units · E[target] + position, memory)    causal
         logits = E y
 
     Args:

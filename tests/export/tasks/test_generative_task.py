@@ -8,18 +8,18 @@ from tests.export import writers
 
 
 @pytest.fixture(scope="module")
-def twins(export_task):
-    """A GPT with compiled twins, and what each signature says."""
+def compiled(export_task):
+    """A GPT with XLA signatures, and what each signature says."""
     return export_task(
         writers.gpt(), tokenizer=writers.TARGET, max_length=5, xla=True
     )
 
 
-def test_twins_say_the_same(twins):
+def test_xla_signatures_say_the_same(compiled):
     # Five rows, so that there are some to fill the batch up.
     texts = np.array(writers.PROMPTS, object)[[0, 2, 4, 5, 6]]
-    wanted = twins.ask("generate", text=texts)
-    found = twins.ask("generate_xla", text=texts)
+    wanted = compiled.ask("generate", text=texts)
+    found = compiled.ask("generate_xla", text=texts)
     for name in ("text", "valid", "truncated"):
         assert found[name].tolist() == wanted[name].tolist()
     np.testing.assert_allclose(found["score"], wanted["score"], 1e-5)
@@ -27,8 +27,8 @@ def test_twins_say_the_same(twins):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("search", ["greedy", "sample", "beam"])
-def test_a_translators_twins_say_the_same(export_task, search):
-    twins = export_task(
+def test_a_translators_xla_signatures_say_the_same(export_task, search):
+    compiled = export_task(
         writers.transformer(),
         tokenizer={"source": writers.SOURCE, "target": writers.TARGET},
         search=search,
@@ -38,34 +38,34 @@ def test_a_translators_twins_say_the_same(export_task, search):
     )
     texts = np.array(writers.TEXTS, object)
     for rows in (1, 3, 8):
-        wanted = twins.ask("translate", text=texts[-rows:])
-        found = twins.ask("translate_xla", text=texts[-rows:])
+        wanted = compiled.ask("translate", text=texts[-rows:])
+        found = compiled.ask("translate_xla", text=texts[-rows:])
         for name in ("text", "valid", "truncated"):
             assert found[name].tolist() == wanted[name].tolist()
         np.testing.assert_allclose(found["score"], wanted["score"], 1e-5)
 
 
-def test_twins_with_options_say_the_same(twins):
+def test_xla_signatures_with_options_say_the_same(compiled):
     request = {
         "text": np.array(writers.PROMPTS[:3], object),
         "max_length": np.array([5, 3, 9], "int32"),
         "temperature": np.array([0, 1.5, 0], "float32"),
         "seed": np.array([1, 2, 3]),
     }
-    wanted = twins.ask("generate_with_options", **request)
-    found = twins.ask("generate_with_options_xla", **request)
+    wanted = compiled.ask("generate_with_options", **request)
+    found = compiled.ask("generate_with_options_xla", **request)
     assert found["text"].tolist() == wanted["text"].tolist()
     assert found["valid"].tolist() == [True, True, False]
 
 
-def test_the_ops_of_twins_are_core_ones_too(twins):
-    assert not served.other_ops(twins.folder)
+def test_the_ops_of_xla_signatures_are_core_ones_too(compiled):
+    assert not served.other_ops(compiled.folder)
 
 
-def test_only_twins_are_compiled(twins):
-    signatures = twins.task.signatures()
-    compiled = [each.name for each in signatures if each.compiled]
-    assert compiled == ["generate_xla", "generate_with_options_xla"]
+def test_only_xla_signatures_are_compiled(compiled):
+    signatures = compiled.task.signatures()
+    names = [each.name for each in signatures if each.compiled]
+    assert names == ["generate_xla", "generate_with_options_xla"]
     plain = TextGeneration(
         writers.gpt(), tokenizer=writers.TARGET, max_length=5
     )
@@ -74,8 +74,8 @@ def test_only_twins_are_compiled(twins):
     ]
 
 
-def test_examples_have_the_dtypes_of_their_signatures(twins):
-    for signature in twins.task.signatures():
+def test_examples_have_the_dtypes_of_their_signatures(compiled):
+    for signature in compiled.task.signatures():
         assert signature.examples
         for example in signature.examples:
             assert example.keys() == signature.inputs.keys()

@@ -104,7 +104,7 @@ def test_matches_the_equation_at_both_ends(batch, rng):
     model = make(rng, epsilon=0.125)
     tables = (
         model.embedding.embeddings.numpy()[batch["tokens"]],
-        model.encoder.place.embeddings.numpy()[None, :LENGTH],
+        model.encoder.position_embedding.embeddings.numpy()[None, :LENGTH],
         model.segment_embedding.embeddings.numpy()[batch["segments"]],
     )
     x = model.encoder.first_norm(sum(tables))

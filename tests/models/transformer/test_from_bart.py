@@ -163,7 +163,7 @@ def test_tables_of_positions_lose_their_unused_rows(tmp_path):
     tensors = folders.write(tmp_path, folders.bart)
     model = Transformer.from_huggingface(tmp_path)
     np.testing.assert_array_equal(
-        model.decoder.place.embeddings,
+        model.decoder.position_embedding.embeddings,
         tensors["model.decoder.embed_positions.weight"][2:],
     )
     np.testing.assert_array_equal(
