@@ -44,7 +44,11 @@ def run_each(
 
 
 def run_requests(
-    folder, requests: list[tuple[str, dict]], *, timeout: float = 120
+    folder,
+    requests: list[tuple[str, dict]],
+    *,
+    timeout: float = 120,
+    disable_xla: bool = True,
 ) -> list[dict]:
     """Like `run_each`, for requests that are (signature, inputs)."""
     signatures = loaded_model.read_signatures(loaded_model.read_graph(folder))
@@ -52,6 +56,7 @@ def run_requests(
         folder,
         [loaded_model.request(signatures, *request) for request in requests],
         timeout=timeout,
+        disable_xla=disable_xla,
     )
     for result in results:
         if "message" in result:

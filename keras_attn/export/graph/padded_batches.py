@@ -5,6 +5,8 @@ from collections.abc import Callable
 import tensorflow as tf
 from keras import tree
 
+from keras_attn.export.graph.shared_function import inlined
+
 # No batch is as large as the last.
 _POWERS = [2**exponent for exponent in range(31)]
 
@@ -22,7 +24,12 @@ def compiled(function: Callable) -> Callable:
     Returns:
         A function that takes and returns the same.
     """
-    compile_once = tf.function(function, jit_compile=True, autograph=False)
+
+    def whole(*tensors):
+        with inlined():
+            return function(*tensors)
+
+    compile_once = tf.function(whole, jit_compile=True, autograph=False)
 
     def run(*tensors):
         rows = tf.shape(tensors[0])[0]

@@ -41,17 +41,18 @@ def run_each(
     requests: Sequence[tuple[Mapping[str, np.ndarray], Sequence[str]]],
     *,
     timeout: float = 600.0,
+    disable_xla: bool = True,
 ) -> list[dict]:
     """Load a SavedModel once and run requests in turn, in a new process.
 
-    There the imports of TensorFlow, Keras and keras_attn fail, and XLA is off
-    as in TF Serving.
+    There the imports of TensorFlow, Keras and keras_attn fail.
 
     Args:
         folder: The SavedModel, with `saved_model.pb` in it.
         requests: For each the feeds, arrays by names of tensors, and the
             fetches, names of tensors.
         timeout: Seconds after which the process is stopped.
+        disable_xla: Whether XLA is off, as in TF Serving by default.
 
     Returns:
         For each request `{"seconds", "arrays"}`, the arrays in the order of
@@ -64,6 +65,7 @@ def run_each(
     job = {
         "folder": str(folder),
         "libraries": libraries(),
+        "disable_xla": disable_xla,
         "requests": [(list(feeds), list(names)) for feeds, names in requests],
     }
     with tempfile.TemporaryDirectory() as exchange:
@@ -119,7 +121,7 @@ def answer(exchange: pathlib.Path):
     results = []
     try:
         session = session_class(
-            job["folder"], job["libraries"], disable_xla=True
+            job["folder"], job["libraries"], disable_xla=job["disable_xla"]
         )
     except session_class.Error as error:
         (exchange / "results.json").write_text(json.dumps(error.message))

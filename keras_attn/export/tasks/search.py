@@ -11,6 +11,7 @@ from keras_attn.decoding.answer_mask import answer_mask
 from keras_attn.decoding.generation import SEARCHES
 from keras_attn.decoding.protocol import GenerativeModel
 from keras_attn.decoding.protocol import forced_end_id
+from keras_attn.export.graph.shared_function import shared_function
 
 # What the servable itself tells a search. Of several results it has no use
 # for any but the best.
@@ -65,7 +66,7 @@ class Search:
         self.options = default | dict(options or {})
         _check(name, self.options)
         # One function in the file, however many signatures step through it.
-        self._step = tf.function(model.step, autograph=False)
+        self._step = shared_function(model.step)
 
     def find(self, state, start_id, limits):
         """Search for answers.

@@ -1,5 +1,6 @@
 import tensorflow as tf
 
+from keras_attn.export.graph.shared_function import inlined
 from keras_attn.export.graph.shared_function import shared_function
 
 
@@ -41,3 +42,19 @@ def test_what_two_functions_call_is_in_a_file_once(tmp_path):
     assert answers["minus"]["y"] == 5.0
     assert answers["more"]["doubled"] == 12.0
     assert not hasattr(loaded, "double"), "not offered besides the signatures"
+
+
+def test_it_can_be_made_part_of_its_caller():
+    double = shared_function(lambda x: 2.0 * x)
+
+    def plus(x):
+        with inlined():
+            return double(x) + 1.0
+
+    spec = tf.TensorSpec([None], tf.float32)
+    for function, calls in ((plus, False), (double, True)):
+        traced = tf.function(function).get_concrete_function(spec)
+        ops = {op.type for op in traced.graph.get_operations()}
+        assert (
+            bool(ops & {"PartitionedCall", "StatefulPartitionedCall"}) == calls
+        )

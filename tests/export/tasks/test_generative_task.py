@@ -3,6 +3,7 @@ import pytest
 
 from keras_attn.export.tasks.generative_task import GenerativeTask
 from keras_attn.export.tasks.text_generation import TextGeneration
+from tests import cpp_loader
 from tests.export import served
 from tests.export import writers
 
@@ -23,6 +24,16 @@ def test_xla_signatures_say_the_same(compiled):
     for name in ("text", "valid", "truncated"):
         assert found[name].tolist() == wanted[name].tolist()
     np.testing.assert_allclose(found["score"], wanted["score"], 1e-5)
+
+
+@pytest.mark.slow
+def test_a_server_with_xla_says_the_same(compiled):
+    texts = np.array(writers.PROMPTS, object)[[0, 2, 4]]
+    wanted = compiled.ask("generate", text=texts)
+    (found,) = cpp_loader.run_requests(
+        compiled.folder, [("generate_xla", {"text": texts})], disable_xla=False
+    )
+    assert found["text"].tolist() == wanted["text"].tolist()
 
 
 @pytest.mark.slow
