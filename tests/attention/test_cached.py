@@ -231,9 +231,8 @@ def test_a_key_of_its_own_is_projected(sequence, rng):
     np.testing.assert_allclose(output[:, 0], expected[:, 2], atol=1e-5)
 
 
-@pytest.mark.parametrize(
-    "case", ["window", pytest.param("everything", marks=pytest.mark.slow)]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("case", ["window", "everything"])
 def test_xla_compiles_the_same_step(case, sequence, rng):
     layer = make(case, rng)
     lengths = tf.constant([5, 2, 0])

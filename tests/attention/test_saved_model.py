@@ -94,7 +94,11 @@ def lectures():
 
 @pytest.mark.parametrize(
     "make_model",
-    [encoder, modified, pytest.param(lectures, marks=pytest.mark.slow)],
+    [
+        modified,
+        pytest.param(encoder, marks=pytest.mark.slow),
+        pytest.param(lectures, marks=pytest.mark.slow),
+    ],
 )
 def test_the_server_answers_like_python(make_model, rng, tmp_path):
     model = make_model()

@@ -28,6 +28,7 @@ def test_a_graph_without_a_loop_is_refused():
         loop_ops(concrete)
 
 
+@pytest.mark.slow
 def test_a_layer_of_a_step_takes_no_more_ops_than_the_target(
     monkeypatch, capsys
 ):

@@ -279,6 +279,7 @@ def test_weights_frozen_after_compiling_stay_frozen():
         np.testing.assert_array_equal(new, old)
 
 
+@pytest.mark.slow
 def test_a_quantised_model_is_loaded_as_it_was(tmp_path):
     model = GPT(7, **{**SIZES, "num_layers": 1})
     tokens = np.array([[1, 2, 3]])

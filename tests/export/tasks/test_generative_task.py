@@ -16,6 +16,7 @@ def compiled(export_task):
     )
 
 
+@pytest.mark.slow
 def test_xla_signatures_say_the_same(compiled):
     # Five rows, so that there are some to fill the batch up.
     texts = np.array(writers.PROMPTS, object)[[0, 2, 4, 5, 6]]
@@ -56,6 +57,7 @@ def test_a_translators_xla_signatures_say_the_same(export_task, search):
         np.testing.assert_allclose(found["score"], wanted["score"], 1e-5)
 
 
+@pytest.mark.slow
 def test_xla_signatures_with_options_say_the_same(compiled):
     request = {
         "text": np.array(writers.PROMPTS[:3], object),

@@ -152,7 +152,12 @@ def test_another_head_copies_the_weights_and_leaves_the_model_alone(batch, rng):
 
 @pytest.mark.parametrize(
     "head",
-    ["pretraining", "classification", "regression", "token_classification"],
+    [
+        "pretraining",
+        "classification",
+        pytest.param("regression", marks=pytest.mark.slow),
+        pytest.param("token_classification", marks=pytest.mark.slow),
+    ],
 )
 def test_each_head_learns_from_a_batch(head, batch, rng):
     scores = keras.losses.SparseCategoricalCrossentropy(from_logits=True)

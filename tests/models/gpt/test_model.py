@@ -120,7 +120,14 @@ def test_a_prompt_without_a_token_starts_from_padding(rng):
         assert np.isfinite(logits).all()
 
 
-@pytest.mark.parametrize("kind", ["plain", "window", "grouped_rotary"])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "window",
+        pytest.param("plain", marks=pytest.mark.slow),
+        pytest.param("grouped_rotary", marks=pytest.mark.slow),
+    ],
+)
 def test_any_batch_and_length_in_one_graph_that_servers_accept(
     kind, tokens, rng
 ):

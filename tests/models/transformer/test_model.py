@@ -129,7 +129,9 @@ def test_the_alignment_says_where_each_token_looked(batch, rng):
     assert not np.any(found[1, :, 4:])
 
 
-@pytest.mark.parametrize("kind", ["window", "grouped_rotary"])
+@pytest.mark.parametrize(
+    "kind", ["grouped_rotary", pytest.param("window", marks=pytest.mark.slow)]
+)
 def test_any_batch_and_length_in_one_graph_that_servers_accept(
     kind, batch, rng
 ):

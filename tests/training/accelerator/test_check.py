@@ -113,7 +113,7 @@ def test_what_is_donated_is_overwritten(target):
 
 
 def test_an_unknown_target_is_refused():
-    with pytest.raises(ValueError, match=r"\['a100', 'h100', 'v5e:2x2'\]"):
+    with pytest.raises(ValueError, match=r"\('a100', 'h100', 'v5e:2x2'\)"):
         accelerator_check(tf.identity, tf.TensorSpec((2,)), target="b200")
 
 
