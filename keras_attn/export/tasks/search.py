@@ -11,7 +11,6 @@ from keras_attn.decoding.answer_mask import answer_mask
 from keras_attn.decoding.generation import SEARCHES
 from keras_attn.decoding.protocol import GenerativeModel
 from keras_attn.decoding.protocol import forced_end_id
-from keras_attn.export.graph.shared_function import shared_function
 
 # What the servable itself tells a search. Of several results it has no use
 # for any but the best.
@@ -65,8 +64,9 @@ class Search:
         default = {} if forced is None else {"forced_end_id": forced}
         self.options = default | dict(options or {})
         _check(name, self.options)
-        # One function in the file, however many signatures step through it.
-        self._step = shared_function(model.step)
+        # Not a function of its own: what no step changes, such as joined
+        # weights, is made before the loop that it is part of.
+        self._step = model.step
 
     def find(self, state, start_id, limits):
         """Search for answers.
