@@ -1,6 +1,6 @@
 """Measure how fast an exported GPT writes in TF Serving's C++ session.
 
-    python -m benchmarks.served_decoding --save            # about 3 minutes
+    python -m benchmarks.served_decoding --save            # about 5 minutes
     python -m benchmarks.served_decoding --write earlier   # of another commit
     python -m benchmarks.served_decoding --before earlier --save
 
