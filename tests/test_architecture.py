@@ -141,6 +141,7 @@ NO_EQUATION = {
     "training.CompileNotice": "it says what is being done",
     "modifiers.get": "it finds a modifier by name",
     "plot.alignment": "it draws weights that another function made",
+    "plot.over_image": "it draws weights that another function made",
     "training.accelerator_check": "it asks a compiler",
     "training.accelerator_check_model": "it asks a compiler",
 }
@@ -276,7 +277,7 @@ def missing_parts(name, docstring):
         r"^    .*\S = ", definition, re.MULTILINE
     ):
         yield "an equation, indented"
-    shapes = r"\((batch|heads|query|target)( or 1)?(, [a-z_]{3,})+\)"
+    shapes = r"\((batch|heads|query|target|words)( or 1)?(, [a-z_]{3,})+\)"
     if name.startswith(("data.", "export.")):
         # Examples are unbatched, and labels have no axis but the batch.
         shapes += r"|\((batch|tokens|length|height|time)(, [\w.]{3,})*,?\)"

@@ -4,8 +4,10 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 
 import numpy as np
-from keras import ops
 
+from keras_attn.plot.answers import as_weights
+from keras_attn.plot.answers import check_answer
+from keras_attn.plot.answers import label
 from keras_attn.plot.canvas import fit_to_drawing
 from keras_attn.plot.canvas import font_families
 from keras_attn.plot.canvas import light_to_dark
@@ -14,7 +16,6 @@ from keras_attn.plot.canvas import new_figure
 INCHES_PER_TOKEN = 0.36
 SCALE_WIDTH = 0.15  # inches
 SCALE_TOKENS = 4, 12  # the scale is as high as the table, within these
-MAX_LABEL = 24  # characters, beyond which a label would dwarf the picture
 
 
 def alignment(
@@ -51,8 +52,8 @@ def alignment(
             "the columns and of the rows."
         )
     weights = _as_table(weights, len(source), len(target))
-    source = [_label(token) for token in source]
-    target = [_label(token) for token in target]
+    source = [label(token) for token in source]
+    target = [label(token) for token in target]
 
     width = len(source) * INCHES_PER_TOKEN
     height = len(target) * INCHES_PER_TOKEN
@@ -105,27 +106,10 @@ def _of_answer(answer, row, source, target):
         )
     needed = ("source_tokens", "source_lengths", "answer_tokens")
     needed = *needed, "answer_lengths", "weights"
-    missing = [name for name in needed if name not in answer]
-    if missing:
-        raise ValueError(
-            "An answer that can be drawn is that of a servable's `attention`, "
-            f"with {', '.join(needed)}. Received one without: "
-            f"{', '.join(missing)}"
-        )
-    rows = len(answer["weights"])
-    if not -rows <= row < rows:
-        raise ValueError(
-            f"`row` must be one of the answer's {rows} texts, from 0. "
-            f"Received: row={row}"
-        )
+    check_answer(answer, needed, row)
     width, height = (
         int(answer[name][row]) for name in ("source_lengths", "answer_lengths")
     )
-    if not height:
-        raise ValueError(
-            f"There is nothing to draw: text {row} was not valid, so nothing "
-            "was written. Draw another `row`."
-        )
     return (
         np.asarray(answer["weights"][row])[:height, :width],
         list(answer["source_tokens"][row][:width]),
@@ -135,7 +119,7 @@ def _of_answer(answer, row, source, target):
 
 def _as_table(weights, num_source, num_target):
     """Check the weights and bring them to (target, source)."""
-    weights = np.asarray(ops.convert_to_numpy(weights), "float64")
+    weights = as_weights(weights)
     if weights.ndim not in (2, 3):
         raise ValueError(
             "`weights` must be (target, source) or (heads, target, source). "
@@ -149,23 +133,4 @@ def _as_table(weights, num_source, num_target):
             f"len(target)={num_target}, len(source)={num_source}. "
             "Cut padding off with weights[:num_target, :num_source]."
         )
-    if not np.isfinite(weights).all() or weights.min() < 0:
-        raise ValueError(
-            "`weights` must be finite and not negative, as after a softmax. "
-            f"Received: minimum {weights.min()}, maximum {weights.max()}."
-        )
     return weights.mean(axis=0) if weights.ndim == 3 else weights
-
-
-def _label(token):
-    """Turn a token into one line that can be seen and is not too long."""
-    text = (
-        token.decode("utf-8", "replace") if isinstance(token, bytes) else token
-    )
-    text = str(text)
-    if text.isspace():
-        text = repr(text)[1:-1].replace(" ", "␣")
-    text = text.replace("\n", "\\n").replace("\t", "\\t")
-    if len(text) > MAX_LABEL:
-        text = text[: MAX_LABEL - 1] + "…"
-    return text

@@ -58,8 +58,8 @@ def test_an_answer_is_drawn_without_its_padding(form):
 @pytest.mark.parametrize(
     ("arguments", "options", "complaint"),
     [
-        ((ANSWER,), {"row": 1}, "text 1 was not valid"),
-        ((ANSWER,), {"row": 2}, r"one of the answer's 2 texts.*row=2"),
+        ((ANSWER,), {"row": 1}, "row 1 was not valid"),
+        ((ANSWER,), {"row": 2}, r"one of the answer's 2, .*row=2"),
         ((ANSWER, "abc", "xy"), {}, "leave `source` and `target` out"),
         (({"weights": WEIGHTS},), {}, "without: source_tokens, source_len"),
         ((WEIGHTS,), {}, "`source` and `target` are needed"),
