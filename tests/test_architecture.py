@@ -44,7 +44,13 @@ MAY_IMPORT_WITHIN = {
         "tasks": {"pipeline"},
         "augment": {"pipeline"},
     },
-    "models": {"": set(), "bert": {""}, "gpt": {""}, "transformer": {""}},
+    "models": {
+        "": set(),
+        "bert": {""},
+        "gpt": {""},
+        "rnn_language_model": {""},
+        "transformer": {""},
+    },
     "training": {
         "": set(),
         "losses": {""},

@@ -33,6 +33,7 @@ CONTRACTS = {
     "layers.TokenEmbedding": "embeddings/test_token.py",
     "models.BERT": "models/bert/test_model.py",
     "models.GPT": "models/gpt/test_model.py",
+    "models.RNNLanguageModel": "models/rnn_language_model/test_model.py",
     "models.Transformer": "models/transformer/test_model.py",
 }
 # Modifiers have a contract of their own, and their base class needs none.

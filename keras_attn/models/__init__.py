@@ -2,15 +2,19 @@
 
 Transformer     encoder and decoder: a text to another
 GPT             decoder: a text and how it goes on
+RNNLanguageModel
+                the same with one recurrent state as its memory
 BERT            encoder: a text as vectors
 """
 
 from keras_attn.models.bert.model import BERT
 from keras_attn.models.gpt.model import GPT
+from keras_attn.models.rnn_language_model.model import RNNLanguageModel
 from keras_attn.models.transformer.model import Transformer
 
 __all__ = [
     "BERT",
     "GPT",
+    "RNNLanguageModel",
     "Transformer",
 ]

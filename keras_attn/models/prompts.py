@@ -78,5 +78,23 @@ def lengths_of(inputs, pad_id: int | None):
     return tokens, lengths
 
 
+def before_last(tokens, lengths, start_id: int):
+    """Part prompts into what comes before their last tokens, and those.
+
+    Args:
+        tokens, lengths: (rows, prompt) and (rows,), as from `lengths_of`.
+        start_id: Stands for the last token of a prompt that has none.
+
+    Returns:
+        `{"tokens", "lengths"}`, which `lengths_of` takes, and (rows,) tokens.
+    """
+    before = ops.maximum(lengths - 1, 0)
+    # One column more, so that there is one even if all prompts are empty.
+    wider = ops.pad(tokens, ((0, 0), (0, 1)))
+    last = ops.take_along_axis(wider, before[:, None], axis=1)[:, 0]
+    last = ops.where(lengths > 0, last, start_id)
+    return {"tokens": tokens, "lengths": before}, last
+
+
 def _is_ragged(ids):
     return hasattr(ids, "row_lengths")  # a RaggedTensor

@@ -3,6 +3,7 @@ import pytest
 import tensorflow as tf
 
 from keras_attn.models.prompts import as_rows
+from keras_attn.models.prompts import before_last
 from keras_attn.models.prompts import lengths_of
 
 
@@ -76,3 +77,13 @@ def test_padding_before_a_token_is_refused(row, in_graph):
         tf.errors.InvalidArgumentError, match="pad_id=0, comes after"
     ):
         read(prompts)
+
+
+def test_a_prompt_is_parted_before_its_last_token():
+    tokens, lengths = np.array([[3, 4, 0], [9, 9, 9], [5, 6, 7]]), [2, 0, 3]
+    before, last = before_last(tokens, np.array(lengths), 8)
+    np.testing.assert_array_equal(before["tokens"], tokens)
+    np.testing.assert_array_equal(before["lengths"], [1, 0, 2])
+    np.testing.assert_array_equal(last, [4, 8, 7])
+    _, last = before_last(np.zeros((2, 0), "int32"), np.array([0, 0]), 8)
+    np.testing.assert_array_equal(last, [8, 8])

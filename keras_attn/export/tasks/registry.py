@@ -17,6 +17,7 @@ from keras_attn.export.tasks.token_classification import TokenClassification
 from keras_attn.export.tasks.translation import Translation
 from keras_attn.models.bert.model import BERT
 from keras_attn.models.gpt.model import GPT
+from keras_attn.models.rnn_language_model.model import RNNLanguageModel
 from keras_attn.models.transformer.model import Transformer
 
 _BY_HEAD = {
@@ -36,6 +37,12 @@ _BY_CLASS: dict[type, type[Task] | Callable] = {
     Transformer: Translation,
     GPT: TextGeneration,
     BERT: lambda model: _BY_HEAD[model.config["head"]],
+    # What it is conditioned on is numbers, which no text can hold.
+    RNNLanguageModel: lambda model: (
+        TextGeneration
+        if model.config["condition"] is None
+        else FunctionalPrediction
+    ),
 }
 
 # For classes that nobody registered: what their methods and inputs tell.

@@ -168,13 +168,9 @@ class GPT(PresetModel):
             The input of `encode`, and (rows,) last tokens, with which the
             steps start.
         """
-        pad_id = self.config["pad_id"] or 0
         tokens, lengths = self._read(inputs)
-        before = ops.maximum(lengths - 1, 0)
-        # One column more, so that there is one even if all prompts are empty.
-        wider = ops.pad(tokens, ((0, 0), (0, 1)), constant_values=pad_id)
-        last = ops.take_along_axis(wider, before[:, None], axis=1)[:, 0]
-        return {"tokens": tokens, "lengths": before}, last
+        start_id = self.config["pad_id"] or 0
+        return prompts.before_last(tokens, lengths, start_id)
 
     def encode(self, inputs, max_length: int):
         """Read prompts, as the state that `step` goes on from.

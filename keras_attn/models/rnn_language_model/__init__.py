@@ -1,0 +1,1 @@
+"""RNNLanguageModel: the recurrent language model."""

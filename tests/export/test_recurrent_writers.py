@@ -1,0 +1,68 @@
+"""Recurrent models that write, exported and asked as a server does it."""
+
+import numpy as np
+import pytest
+
+from keras_attn.export import LoadedModel
+from keras_attn.export import export_model
+from keras_attn.export import serve
+from keras_attn.models import RNNLanguageModel
+from tests.export import echo
+from tests.export import served
+from tests.export.writers import PROMPTS
+from tests.export.writers import TARGET
+from tests.models.stepping import set_random
+
+
+def language_model(**options):
+    model = RNNLanguageModel(TARGET.vocabulary_size, units=7, **options)
+    set_random(model, np.random.default_rng(3), scale=0.8)
+    return model
+
+
+def written(model, prompt):
+    """What the forward pass finds likeliest, token by token, but padding."""
+    row = TARGET(prompt).numpy().tolist()
+    answer = []
+    while len(answer) < 4 and TARGET.end_id not in answer:
+        logits = model(np.array([row + answer]))[0, -1]
+        answer.append(1 + int(np.argmax(logits[1:])))
+    return TARGET.detokenize(np.array(answer)).numpy().decode()
+
+
+@pytest.mark.slow
+def test_a_server_writes_what_the_forward_pass_would(tmp_path):
+    model = language_model()
+    folder = tmp_path / "writer"
+    version = export_model(  # which verifies it in the C++ loader
+        model,
+        folder,
+        tokenizer=TARGET,
+        max_length=4,
+        prompt_length=6,
+        forbidden_ids=(0,),
+    )
+    assert not served.other_ops(version)
+    prompts = [text.decode() for text in PROMPTS[:4]]
+    with serve(folder, grpc_port=0, rest_port=0) as server:
+        status, answer = echo.http(
+            server.rest_port, "/v1/models/writer:predict", {"inputs": prompts}
+        )
+    assert status == 200
+    expected = [written(model, prompt) for prompt in prompts]
+    assert answer["outputs"]["text"] == expected
+    assert len(set(expected)) > 1
+
+
+def test_numbers_that_a_text_depends_on_are_asked_with_ids(tmp_path):
+    model = language_model(cell="simple", condition=3)
+    version = export_model(model, tmp_path)
+    inputs = {
+        "tokens": np.array([[4, 5, 6], [7, 8, 0]], "int32"),
+        "condition": np.array([[1, 2, 3], [-1, 0, 1]], "float32"),
+    }
+    answer = LoadedModel(version).run("predict", inputs)
+    np.testing.assert_allclose(
+        answer["logits"], model(inputs), rtol=1e-5, atol=1e-5
+    )
+    assert answer["valid"].all()
