@@ -165,6 +165,7 @@ NO_REFERENCE = {
         f"export.{name}": ITS_MODEL
         for name in (
             *("FunctionalPrediction", "ImageClassification", "MaskFilling"),
+            "Captioning",
             *("TextClassification", "TextEmbedding", "TextGeneration"),
             *("TextRegression", "TokenClassification", "Translation"),
             *("export_model", "servable"),

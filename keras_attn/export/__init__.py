@@ -12,8 +12,8 @@ LoadedModel     answers requests in this process
 register_task   says which task a class of models has
 
 Tasks, of which `export_model` takes the one that fits the model:
-Translation, TextGeneration, MaskFilling, TextClassification, TextEmbedding,
-TextRegression, TokenClassification, ImageClassification and
+Translation, Captioning, TextGeneration, MaskFilling, TextClassification,
+TextEmbedding, TextRegression, TokenClassification, ImageClassification and
 FunctionalPrediction. One of your own is a Task with a Signature for each verb.
 """
 
@@ -25,6 +25,7 @@ from keras_attn.export.servables import Servable
 from keras_attn.export.servables import servable
 from keras_attn.export.server.loopback_server import LoopbackServer
 from keras_attn.export.server.loopback_server import serve
+from keras_attn.export.tasks.captioning import Captioning
 from keras_attn.export.tasks.functional import FunctionalPrediction
 from keras_attn.export.tasks.image_classification import ImageClassification
 from keras_attn.export.tasks.mask_filling import MaskFilling
@@ -39,6 +40,7 @@ from keras_attn.export.tasks.translation import Translation
 from keras_attn.export.verify.verification import verify
 
 __all__ = [
+    "Captioning",
     "FunctionalPrediction",
     "ImageClassification",
     "LoadedModel",

@@ -1,5 +1,7 @@
 """Requests and answers of any number of rows, as people write them."""
 
+import os
+import pathlib
 from collections.abc import Mapping
 from collections.abc import Sequence
 
@@ -17,7 +19,8 @@ def columns_of(signature: Signature, inputs: Mapping) -> dict[str, np.ndarray]:
     Args:
         signature: Says which inputs there are.
         inputs: Lists, arrays or tensors by name; numbers stand for as many
-            equal ones.
+            equal ones. Files, `*_bytes`, may be given as `pathlib.Path`s, and
+            images as uint8 (height, width, channels).
 
     Returns:
         (rows, ...) arrays of the signature's dtypes, strings as `bytes`
@@ -101,6 +104,8 @@ def _column(signature, name, value):
     if isinstance(value, tf.Tensor):
         value = value.numpy()
     if spec.dtype == tf.string:
+        if name.endswith("_bytes"):
+            value = [_as_file(file) for file in value]
         # Not as NumPy would have it, whose strings end before a zero byte.
         array = np.array(value, object)
         flat = [x.encode() if isinstance(x, str) else x for x in array.ravel()]
@@ -129,3 +134,12 @@ def _column(signature, name, value):
             f"{array.shape}"
         )
     return array
+
+
+def _as_file(file):
+    """The bytes of a file, be it given by its path or as pixels."""
+    if isinstance(file, os.PathLike):
+        return pathlib.Path(file).read_bytes()
+    if getattr(file, "dtype", None) == "uint8" and len(file.shape) == 3:
+        return tf.io.encode_png(file).numpy()
+    return file

@@ -1,4 +1,4 @@
-"""`export_model` of every kind of model that answers at once."""
+"""`export_model` of every kind of model but those of texts to texts."""
 
 import keras
 import numpy as np
@@ -7,9 +7,11 @@ import pytest
 from keras_attn.attention.multi_head import MultiHeadAttention
 from keras_attn.export.exporting import export_model
 from keras_attn.export.loader.loaded_model import LoadedModel
+from tests.export import captioners
 from tests.export import image_files
 from tests.export import served
 from tests.export import texts
+from tests.export import writers
 
 
 def image_classifier():
@@ -26,6 +28,11 @@ def functional():
 
 
 TEXT = {"text": texts.as_bytes(["the cat", b"\xff", "a [MASK]"])}
+IMAGES = {
+    "image_bytes": np.array(
+        [image_files.GOOD["jpeg"], b"", image_files.GOOD["gif"]], object
+    )
+}
 BERT = {"tokenizer": texts.tokenizer()}
 LABELS = {"labels": ["no", "maybe", "yes"]}
 KINDS = {
@@ -49,12 +56,12 @@ KINDS = {
     "classify_images": (
         image_classifier,
         {**LABELS, "value_range": (0, 255)},
-        {
-            "image_bytes": np.array(
-                [image_files.GOOD["jpeg"], b"", image_files.GOOD["gif"]],
-                object,
-            )
-        },
+        IMAGES,
+    ),
+    "caption": (
+        captioners.captioner,
+        {"tokenizer": writers.TARGET, "search": "beam", "max_length": 6},
+        IMAGES,
     ),
     "predict": (
         functional,

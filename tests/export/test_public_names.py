@@ -22,12 +22,13 @@ NAME = r"`([A-Za-z_][\w.]*)(?:\(\w*\))?`"
 SERVED = {
     *("predict", "classify", "classify_pairs", "embed", "embed_pairs", "fill"),
     *("regress", "regress_pairs", "tag", "generate", "translate"),
+    *("caption", "caption_with_options", "score", "attention", "weights"),
     *("text", "tokens", "scores", "label", "value", "holes", "length"),
     *("embedding", "pooled", "image_bytes", "valid", "truncated"),
     *("serving_default", "saved_model.pb"),
 }
 # What a search takes, a method of a model that is exported, or an extra.
-ELSEWHERE = {"width", "top_k", "encode", "step", "serving"}
+ELSEWHERE = {"width", "top_k", "encode", "step", "alignment", "serving"}
 
 
 def is_there(name):

@@ -44,6 +44,21 @@ def test_texts_come_in_many_forms(texts):
     assert row_sizes(columns).tolist() == [2, 2]
 
 
+def test_files_come_as_bytes_as_paths_or_as_pixels(tmp_path):
+    specs = {"image_bytes": tf.TensorSpec([None], tf.string)}
+    pixels = np.arange(24, dtype="uint8").reshape(4, 2, 3)
+    path = tmp_path / "file"
+    path.write_bytes(b"\xff\0")
+    columns = columns_of(
+        Signature("show", None, specs, ()),
+        {"image_bytes": [b"GIF", path, pixels, tf.constant(pixels)]},
+    )
+    *files, first, second = columns["image_bytes"]
+    assert files == [b"GIF", b"\xff\0"]
+    for png in (first, second):
+        np.testing.assert_array_equal(tf.io.decode_png(png), pixels)
+
+
 def test_nothing_has_the_shape_of_something():
     columns = ask([], vector=[])
     assert columns["text"].shape == columns["seed"].shape == (0,)

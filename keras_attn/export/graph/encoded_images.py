@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+import numpy as np
 import tensorflow as tf
 
 from keras_attn.image.decode import check_image
@@ -82,6 +83,16 @@ class EncodedImages(tf.Module):
             "valid": tf.scatter_nd(places, ones, [rows]) > 0,
         }
 
+    def example_files(self) -> tuple[list[bytes], list[bytes]]:
+        """An image of this size and a larger one; and a broken file."""
+        height, width, _ = self._shape
+        small, large = (
+            tf.constant(_rainbow(height * n, width * n)) for n in (1, 2)
+        )
+        png = tf.io.encode_png(small).numpy()
+        jpeg = tf.io.encode_jpeg(large).numpy()
+        return [png, jpeg], [png[: len(png) // 2]]
+
     def _decode(self, place, file):
         num_pixels = _num_pixels(file)
         enough = tf.debugging.Assert(
@@ -92,6 +103,12 @@ class EncodedImages(tf.Module):
         *size, channels = self._shape
         image = decode_image(file, size, channels, fit=self._fit)
         return place, to_value_range(image, self._value_range)
+
+
+def _rainbow(height, width):
+    """An image whose every part is different: (height, width, 3) uint8."""
+    rows, columns = np.mgrid[:height, :width] * 255 // max(height, width)
+    return np.stack([rows, columns, 255 - rows], axis=-1).astype("uint8")
 
 
 def _num_pixels(file):

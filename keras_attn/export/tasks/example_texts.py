@@ -35,6 +35,11 @@ def too_long(tokenizer: Tokenizer, room: int) -> bytes:
     )
 
 
+def odd(tokenizer: Tokenizer, room: int) -> list[bytes]:
+    """A text of nothing, one that is too long, and what is no text."""
+    return [b"", too_long(tokenizer, room), BROKEN]
+
+
 def _words(tokenizer):
     """Ids, far apart in the vocabulary, that alone read as plain text."""
     ids = np.arange(min(tokenizer.vocabulary_size, _LOOKED_AT))

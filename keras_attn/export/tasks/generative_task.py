@@ -7,28 +7,31 @@ import tensorflow as tf
 
 from keras_attn.decoding.protocol import GenerativeModel
 from keras_attn.decoding.scoring import score
+from keras_attn.export.graph import request_text
 from keras_attn.export.graph import row_options
 from keras_attn.export.graph.invalid_rows import blank_invalid
 from keras_attn.export.graph.padded_batches import compiled
+from keras_attn.export.graph.search import Search
 from keras_attn.export.graph.shared_function import shared_function
 from keras_attn.export.graph.signature import Signature
 from keras_attn.export.graph.signature import text_column
+from keras_attn.export.graph.utf8 import is_utf8
 from keras_attn.export.tasks import example_texts
-from keras_attn.export.tasks.search import Search
 from keras_attn.export.tasks.task import Task
+from keras_attn.text.layouts import with_end
 from keras_attn.text.tokenizer import Tokenizer
 
-TEXT = tf.TensorSpec([None], tf.string)
+STRINGS = tf.TensorSpec([None], tf.string)
 
 
 class GenerativeTask(Task):
-    """A model that writes an answer to a text.
+    """A model that writes an answer to a text, or to an image.
 
         inputs, start = prepare(read(text))
         answer        = search(encode(inputs), start)
 
-    Subclasses name their `VERB`, and define how texts and answers are read
-    and what the model is given.
+    Subclasses name their `VERB` and the `INPUT` that clients send, strings,
+    and define how these are read and what the model is given.
 
     Args:
         model: A Keras model that writes token by token.
@@ -38,6 +41,7 @@ class GenerativeTask(Task):
     """
 
     VERB: str
+    INPUT = "text"
 
     def __init__(
         self,
@@ -56,11 +60,11 @@ class GenerativeTask(Task):
         self._detokenize = shared_function(tokenizer.detokenize)
 
     @abc.abstractmethod
-    def read(self, text, *, fixed: bool = False):
-        """Read texts.
+    def read(self, given, *, fixed: bool = False):
+        """Read what clients sent.
 
         Args:
-            text: (batch,) strings.
+            given: (batch,) strings, texts or image files.
             fixed: Whether rows are as long as they can ever be, not as long
                 as the longest of them.
 
@@ -82,8 +86,11 @@ class GenerativeTask(Task):
         return self.model.encode(inputs, self.search.max_length), start_id
 
     @abc.abstractmethod
+    def example_inputs(self) -> tuple[Sequence[bytes], Sequence[bytes]]:
+        """Inputs that can be answered, and odd ones."""
+
     def read_answers(self, answer):
-        """Read answers that are given.
+        """Read answers that are given, as targets end in training.
 
         Args:
             answer: (batch,) strings.
@@ -92,30 +99,52 @@ class GenerativeTask(Task):
             (batch, max_length) ids, (batch,) lengths, (batch,) valid and
             (batch,) truncated.
         """
-
-    @abc.abstractmethod
-    def example_texts(self) -> tuple[Sequence[bytes], bytes]:
-        """Texts that can be answered, and one that is too long."""
+        # The end needs room too.
+        length = self.search.max_length
+        ids, _, truncated = request_text.read(
+            self.tokenizer, answer, length - 1
+        )
+        ids = with_end(self.tokenizer, ids)
+        lengths = tf.cast(ids.row_lengths(), tf.int32)
+        dense = ids.to_tensor(shape=(None, length))
+        return dense, lengths, is_utf8(answer), truncated
 
     def signatures(self) -> list[Signature]:
         verbs = [
-            Signature(
-                self.VERB, self._answer, {"text": TEXT}, self._examples()
-            ),
-            Signature(
+            self.signature(self.VERB, self._answer, *self._examples()),
+            self.signature(
                 f"{self.VERB}_with_options",
                 self._answer_with_options,
-                {"text": TEXT, **row_options.INPUTS},
-                (self._example_with_options(),),
+                self._example_with_options(),
+                further=row_options.INPUTS,
             ),
-            Signature(
+            self.signature(
                 "score",
                 self._score,
-                {"text": TEXT, "answer": TEXT},
-                (self._example_of_score(),),
+                self._example_of_score(),
+                further={"answer": STRINGS},
             ),
         ]
         return [*verbs, *self.further_signatures(), *self._xla_signatures()]
+
+    def signature(
+        self, name, function, *examples, further=None, compiled=False
+    ) -> Signature:
+        """A signature whose first input is `INPUT`.
+
+        Args:
+            name: The verb.
+            function: Takes that input, and the `further` ones by name.
+            examples: Requests; see `Signature`.
+            further: Specs of more inputs.
+            compiled: Whether `function` uses XLA.
+        """
+
+        def respond(**inputs):
+            return function(inputs.pop(self.INPUT), **inputs)
+
+        specs = {self.INPUT: STRINGS, **(further or {})}
+        return Signature(name, respond, specs, examples, compiled)
 
     def further_signatures(self) -> list[Signature]:
         """Those that not every model of the kind has."""
@@ -139,23 +168,47 @@ class GenerativeTask(Task):
         """The most tokens for each row: (batch,); none if it is not valid."""
         return tf.where(valid, self.search.max_length, 0)
 
-    def _answer(self, text, *, fixed=False, find=None):
-        inputs, valid, truncated = self._read(text, fixed=fixed)
+    def align(self, inputs, start_id, valid):
+        """Search for answers, and tell where each of their tokens attended.
+
+        Args:
+            inputs, start_id: What `prepare` returned.
+            valid: (batch,) booleans.
+
+        Returns:
+            (batch, max_length, ...) weights, what `reply` takes of the answer,
+            and (batch, max_length) booleans, which tokens are part of it.
+        """
+        length = self.search.max_length
+        state = self.model.encode(inputs, length)
+        found = self.search.find(state, start_id, self.limits(valid))
+        tokens = found["tokens"]
+        fed = tf.concat([start_id[:, None], tokens[:, :-1]], axis=1)
+        written = tf.sequence_mask(found["lengths"], length)
+        answer = {
+            "tokens": tokens,
+            "answer_tokens": spell(self.tokenizer, tokens, written),
+            "answer_lengths": found["lengths"],
+        }
+        return self.model.alignment(inputs, fed), answer, written
+
+    def _answer(self, given, *, fixed=False, find=None):
+        inputs, valid, truncated = self._read(given, fixed=fixed)
         found = (find or self._find)(*inputs, self.limits(valid))
         return self.reply(valid=valid, truncated=truncated, **found)
 
     def _answer_with_options(
-        self, text, max_length, temperature, seed, *, fixed=False, draw=None
+        self, given, max_length, temperature, seed, *, fixed=False, draw=None
     ):
-        inputs, valid, truncated = self._read(text, fixed=fixed)
+        inputs, valid, truncated = self._read(given, fixed=fixed)
         valid, limits, temperature = row_options.check(
             valid, max_length, temperature, most=self.search.max_length
         )
         found = (draw or self._draw)(*inputs, limits, temperature, seed)
         return self.reply(valid=valid, truncated=truncated, **found)
 
-    def _score(self, text, answer):
-        inputs, valid, truncated = self._read(text)
+    def _score(self, given, answer):
+        inputs, valid, truncated = self._read(given)
         ids, lengths, readable, too_long = self.read_answers(answer)
         valid &= readable
         inputs, start_id = self.prepare(*inputs)
@@ -188,54 +241,56 @@ class GenerativeTask(Task):
             return
         find, draw = compiled(self._find), compiled(self._draw)
 
-        def answer(text):
-            return self._answer(text, fixed=True, find=find)
+        def answer(given):
+            return self._answer(given, fixed=True, find=find)
 
-        def answer_with_options(text, max_length, temperature, seed):
+        def answer_with_options(given, **options):
             return self._answer_with_options(
-                text, max_length, temperature, seed, fixed=True, draw=draw
+                given, **options, fixed=True, draw=draw
             )
 
-        yield Signature(
-            f"{self.VERB}_xla",
-            answer,
-            {"text": TEXT},
-            self._examples(),
-            compiled=True,
+        yield self.signature(
+            f"{self.VERB}_xla", answer, *self._examples(), compiled=True
         )
-        yield Signature(
+        yield self.signature(
             f"{self.VERB}_with_options_xla",
             answer_with_options,
-            {"text": TEXT, **row_options.INPUTS},
-            (self._example_with_options(),),
+            self._example_with_options(),
+            further=row_options.INPUTS,
             compiled=True,
         )
 
     def _examples(self):
-        (first, *others), too_long = self.example_texts()
-        odd = (*others, b"", too_long, example_texts.BROKEN)
+        (first, *others), odd = self.example_inputs()
         return (
-            {"text": text_column(first)},
-            {"text": text_column(*odd)},
+            {self.INPUT: text_column(first)},
+            {self.INPUT: text_column(*others, *odd)},
         )
 
     def _example_with_options(self):
-        texts, _ = self.example_texts()
-        texts = [*texts, texts[0]]
+        inputs, _ = self.example_inputs()
+        inputs = [*inputs, inputs[0]]
         most = self.search.max_length
         return {
-            "text": text_column(*texts),
-            **row_options.examples(len(texts) - 1, most),
+            self.INPUT: text_column(*inputs),
+            **row_options.examples(len(inputs) - 1, most),
         }
 
     def _example_of_score(self):
-        texts, _ = self.example_texts()
+        inputs, _ = self.example_inputs()
         answers = [*example_texts.sentences(self.tokenizer), b""]
-        texts = [texts[0], *texts, b""][: len(answers)]
+        inputs = [inputs[0], *inputs, b""][: len(answers)]
         return {
-            "text": text_column(*texts),
-            "answer": text_column(*answers),
+            self.INPUT: text_column(*inputs),
+            "answer": text_column(*answers[: len(inputs)]),
         }
+
+
+def spell(tokenizer: Tokenizer, ids, real):
+    """Each token as text: (batch, length) strings, empty where not real."""
+    ids = tf.minimum(ids, tokenizer.vocabulary_size - 1)
+    tokens = tokenizer.detokenize(ids[:, :, None], keep_special=True)
+    return tf.where(real, tokens, "")
 
 
 def _written(found):

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 import keras
-import numpy as np
 import tensorflow as tf
 
 from keras_attn.export.graph import model_io
@@ -13,6 +12,7 @@ from keras_attn.export.graph.invalid_rows import blank_invalid
 from keras_attn.export.graph.labels import Labels
 from keras_attn.export.graph.padded_batches import compiled
 from keras_attn.export.graph.signature import Signature
+from keras_attn.export.graph.signature import text_column
 from keras_attn.export.tasks.functional import FunctionalPrediction
 from keras_attn.export.tasks.task import Task
 
@@ -73,7 +73,6 @@ class ImageClassification(Task):
             max_pixels=max_pixels,
         )
         self.labels = Labels(labels, num_classes=scores.shape[-1])
-        self._size = tuple(size)
         self.xla = xla
         if from_logits is None:
             from_logits = not _ends_in_probabilities(model)
@@ -98,7 +97,11 @@ class ImageClassification(Task):
 
     def signatures(self):
         specs = {"image_bytes": tf.TensorSpec([None], tf.string)}
-        examples = _examples(*self._size)
+        (first, *others), broken = self.images.example_files()
+        examples = tuple(
+            {"image_bytes": text_column(*files)}
+            for files in ([first], [*others, *broken, first])
+        )
         numbers = FunctionalPrediction(self.model, xla=self.xla)
         signatures = [
             Signature("classify", self._classify(self.scores), specs, examples)
@@ -136,20 +139,3 @@ def _ends_in_probabilities(model):
     return isinstance(layer, keras.layers.Softmax) or (
         activation in _PROBABILITIES
     )
-
-
-def _examples(height, width):
-    """One image of the model's own size; a larger one beside a broken file."""
-    small, large = (
-        tf.constant(_rainbow(height * n, width * n)) for n in (1, 2)
-    )
-    png = tf.io.encode_png(small).numpy()
-    jpeg = tf.io.encode_jpeg(large).numpy()
-    requests = [png], [jpeg, png[: len(png) // 2], png]
-    return tuple({"image_bytes": np.array(files, object)} for files in requests)
-
-
-def _rainbow(height, width):
-    """An image whose every part is different: (height, width, 3) uint8."""
-    rows, columns = np.mgrid[:height, :width] * 255 // max(height, width)
-    return np.stack([rows, columns, 255 - rows], axis=-1).astype("uint8")

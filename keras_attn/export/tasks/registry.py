@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 import keras
 
+from keras_attn.export.tasks.captioning import Captioning
 from keras_attn.export.tasks.functional import FunctionalPrediction
 from keras_attn.export.tasks.image_classification import ImageClassification
 from keras_attn.export.tasks.mask_filling import MaskFilling
@@ -46,7 +47,7 @@ _BY_CLASS: dict[type, type[Task] | Callable] = {
 }
 
 # For classes that nobody registered: what their methods and inputs tell.
-_GENERATIVE = (Translation, TextGeneration)
+_GENERATIVE = (Translation, Captioning, TextGeneration)
 _PREDICTIVE = (ImageClassification, FunctionalPrediction)
 
 
@@ -134,7 +135,8 @@ def _of_protocol(model):
         raise ValueError(
             f"{name} has `step`, so it writes token by token, but no "
             "generative task fits it. Translation needs `encode` and an input "
-            '"source"; TextGeneration needs `encode` and `prompt`. Add what is '
+            '"source"; Captioning needs `encode` and an input "image" of known '
+            "size; TextGeneration needs `encode` and `prompt`. Add what is "
             f"missing, {register} To serve one pass over given tokens, export "
             "keras.Model(model.inputs, model.outputs)."
         )

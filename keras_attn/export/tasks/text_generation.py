@@ -6,15 +6,14 @@ import tensorflow as tf
 from keras_attn.decoding.protocol import continues_prompts
 from keras_attn.export.graph import request_text
 from keras_attn.export.graph.invalid_rows import blank_invalid
+from keras_attn.export.graph.search import Search
 from keras_attn.export.graph.shared_function import shared_function
 from keras_attn.export.graph.signature import Signature
 from keras_attn.export.graph.signature import text_column
 from keras_attn.export.graph.utf8 import is_utf8
 from keras_attn.export.tasks import example_texts
 from keras_attn.export.tasks import tokenizer_checks
-from keras_attn.export.tasks.generative_task import TEXT
 from keras_attn.export.tasks.generative_task import GenerativeTask
-from keras_attn.export.tasks.search import Search
 from keras_attn.text.tokenizer import Tokenizer
 
 _USUAL_LENGTH = 128
@@ -88,8 +87,8 @@ class TextGeneration(GenerativeTask):
     def further_signatures(self) -> list[Signature]:
         if not hasattr(self.model, "prefill"):
             return []
-        example = {"text": text_column(self.example_texts()[0][-1])}
-        return [Signature("embed", self._embed, {"text": TEXT}, (example,))]
+        example = {"text": text_column(self.example_inputs()[0][-1])}
+        return [self.signature("embed", self._embed, example)]
 
     def read(self, text, *, fixed=False):
         ids, valid, truncated = request_text.read(
@@ -115,15 +114,16 @@ class TextGeneration(GenerativeTask):
         return *self.model.prefill(inputs, self.search.max_length), last
 
     def read_answers(self, answer):
+        # Without an end: the text may go on.
         length = self.search.max_length
         ids, _, truncated = request_text.read(self.tokenizer, answer, length)
         lengths = tf.cast(ids.row_lengths(), tf.int32)
         dense = ids.to_tensor(shape=(None, length))
         return dense, lengths, is_utf8(answer), truncated
 
-    def example_texts(self):
+    def example_inputs(self):
         texts = example_texts.sentences(self.tokenizer)
-        return texts, example_texts.too_long(self.tokenizer, self.prompt_length)
+        return texts, example_texts.odd(self.tokenizer, self.prompt_length)
 
     def _embed(self, text):
         (tokens, lengths), valid, truncated = self._read(text)

@@ -7,17 +7,15 @@ from keras_attn.decoding.protocol import GenerativeModel
 from keras_attn.decoding.protocol import continues_prompts
 from keras_attn.export.graph import request_text
 from keras_attn.export.graph.invalid_rows import blank_invalid
+from keras_attn.export.graph.search import Search
 from keras_attn.export.graph.shared_function import shared_function
 from keras_attn.export.graph.signature import Signature
 from keras_attn.export.graph.signature import text_column
-from keras_attn.export.graph.utf8 import is_utf8
 from keras_attn.export.tasks import example_texts
 from keras_attn.export.tasks import tokenizer_checks
-from keras_attn.export.tasks.generative_task import TEXT
 from keras_attn.export.tasks.generative_task import GenerativeTask
-from keras_attn.export.tasks.search import Search
+from keras_attn.export.tasks.generative_task import spell
 from keras_attn.text.layouts import source_row
-from keras_attn.text.layouts import with_end
 from keras_attn.text.tokenizer import Tokenizer
 
 _USUAL_LENGTH = 128
@@ -105,18 +103,14 @@ class Translation(GenerativeTask):
         return writes and from_source and not continues_prompts(model)
 
     def further_signatures(self) -> list[Signature]:
-        example = {"text": text_column(self.example_texts()[0][-1])}
+        example = {"text": text_column(self.example_inputs()[0][-1])}
         signatures = []
         if hasattr(self.model, "alignment"):
             signatures.append(
-                Signature(
-                    "attention", self._attention, {"text": TEXT}, (example,)
-                )
+                self.signature("attention", self._attention, example)
             )
         if self._encoder is not None:
-            signatures.append(
-                Signature("embed", self._embed, {"text": TEXT}, (example,))
-            )
+            signatures.append(self.signature("embed", self._embed, example))
         return signatures
 
     def read(self, text, *, fixed=False):
@@ -138,29 +132,15 @@ class Translation(GenerativeTask):
             inputs["memory"] = self._encoder(source)
         return inputs, tf.fill([tf.shape(source)[0]], self.start_id)
 
-    def read_answers(self, answer):
-        # The end needs room too.
-        length = self.search.max_length
-        ids, _, truncated = request_text.read(
-            self.tokenizer, answer, length - 1
-        )
-        ids = with_end(self.tokenizer, ids)
-        lengths = tf.cast(ids.row_lengths(), tf.int32)
-        dense = ids.to_tensor(shape=(None, length))
-        return dense, lengths, is_utf8(answer), truncated
-
-    def example_texts(self):
+    def example_inputs(self):
         room = self.source_length - 1 - self.source_start
         texts = example_texts.sentences(self.source)
-        return texts, example_texts.too_long(self.source, room)
+        return texts, example_texts.odd(self.source, room)
 
     def _attention(self, text):
         (source,), valid, truncated = self._read(text)
         inputs, start_id = self.prepare(source)
-        state = self.model.encode(inputs, self.search.max_length)
-        found = self.search.find(state, start_id, self.limits(valid))
-        fed = tf.concat([start_id[:, None], found["tokens"][:, :-1]], axis=1)
-        weights = self.model.alignment(inputs, fed)
+        weights, answer, written = self.align(inputs, start_id, valid)
         width = self.source_length
         missing = [0, width - tf.shape(source)[1]]
         source = tf.pad(
@@ -169,17 +149,14 @@ class Translation(GenerativeTask):
         source = tf.ensure_shape(source, [None, width])
         weights = tf.pad(weights, [[0, 0], [0, 0], missing])
         real = source != self.source.pad_id
-        written = tf.sequence_mask(found["lengths"], self.search.max_length)
         seen = written[:, :, None] & real[:, None, :]
         return self.reply(
-            found["tokens"],
-            valid,
-            truncated,
-            source_tokens=_spell(self.source, source, real),
+            valid=valid,
+            truncated=truncated,
+            source_tokens=spell(self.source, source, real),
             source_lengths=tf.reduce_sum(tf.cast(real, tf.int32), axis=1),
-            answer_tokens=_spell(self.tokenizer, found["tokens"], written),
-            answer_lengths=found["lengths"],
             weights=tf.where(seen, weights, 0.0),
+            **answer,
         )
 
     def _embed(self, text):
@@ -190,13 +167,6 @@ class Translation(GenerativeTask):
         mean = total / tf.reduce_sum(real, axis=1, keepdims=True)
         outputs = {"embedding": mean, "truncated": truncated}
         return blank_invalid(outputs, valid)
-
-
-def _spell(tokenizer, ids, real):
-    """Each token as text: (batch, length) strings, empty where not real."""
-    ids = tf.minimum(ids, tokenizer.vocabulary_size - 1)
-    tokens = tokenizer.detokenize(ids[:, :, None], keep_special=True)
-    return tf.where(real, tokens, "")
 
 
 def _check_padding(model, tokenizer):

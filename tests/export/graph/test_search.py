@@ -3,7 +3,7 @@ import pytest
 import tensorflow as tf
 
 from keras_attn import decoding
-from keras_attn.export.tasks.search import Search
+from keras_attn.export.graph.search import Search
 from tests.decoding import markov
 
 ROWS, VOCABULARY, START, LENGTH = 4, 5, 3, 6
