@@ -104,6 +104,20 @@ class Block(Layer):
             dtype=self.dtype_policy,
         )
 
+    def build_self_attention(self, shape):
+        """Make self-attention and the path around it, for an input's shape."""
+        self.self_attention = self.make_attention("self_attention", shape[-1])
+        self.self_attention.build(shape, shape)
+        self.attention_residual = self.make_residual("attention_residual")
+        self.attention_residual.build(shape)
+
+    def build_feed_forward(self, shape):
+        """Make the feed-forward network and the path around it."""
+        self.feed_forward = self.make_feed_forward()
+        self.feed_forward.build(shape)
+        self.feed_forward_residual = self.make_residual("feed_forward_residual")
+        self.feed_forward_residual.build(shape)
+
     def make_feed_forward(self):
         """Make the feed-forward network, gated if the activation says so."""
         gated = is_gated(self.activation)
@@ -130,6 +144,36 @@ class Block(Layer):
             name=name,
             dtype=self.dtype_policy,
         )
+
+    def attend_self(self, x, mask, *, return_attention_scores, **options):
+        """The first sublayer: norm(x + attention(x, x)).
+
+        Args:
+            x: (batch, length, features).
+            mask: (batch, length) booleans, False for padding; or None.
+            return_attention_scores: Whether the weights are wanted.
+            options: Further call arguments of `MultiHeadAttention`.
+
+        Returns:
+            (batch, length, features), and a list of the weights wanted.
+        """
+        y = self.attention_residual.before(x)
+        y = self.self_attention(
+            y,
+            y,
+            query_mask=mask,
+            value_mask=mask,
+            return_attention_scores=return_attention_scores,
+            **options,
+        )
+        y, *weights = y if return_attention_scores else (y,)
+        return self.attention_residual.after(x, y, options["training"]), weights
+
+    def feed(self, x, training=None):
+        """The last sublayer: norm(x + feed_forward(x))."""
+        y = self.feed_forward_residual.before(x)
+        y = self.feed_forward(y, training=training)
+        return self.feed_forward_residual.after(x, y, training)
 
     def get_config(self):
         serialize = keras.saving.serialize_keras_object

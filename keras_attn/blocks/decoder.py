@@ -45,23 +45,16 @@ class DecoderBlock(Block):
     """
 
     def build(self, inputs_shape, memory_shape=None):
-        features = inputs_shape[-1]
-        self.self_attention = self.make_attention("self_attention", features)
-        self.self_attention.build(inputs_shape, inputs_shape)
-        self.attention_residual = self.make_residual("attention_residual")
-        self.attention_residual.build(inputs_shape)
+        self.build_self_attention(inputs_shape)
         self.cross_attention = None
         if memory_shape is not None:
             self.cross_attention = self.make_attention(
-                "cross_attention", features
+                "cross_attention", inputs_shape[-1]
             )
             self.cross_attention.build(inputs_shape, memory_shape)
             self.cross_residual = self.make_residual("cross_residual")
             self.cross_residual.build(inputs_shape)
-        self.feed_forward = self.make_feed_forward()
-        self.feed_forward.build(inputs_shape)
-        self.feed_forward_residual = self.make_residual("feed_forward_residual")
-        self.feed_forward_residual.build(inputs_shape)
+        self.build_feed_forward(inputs_shape)
 
     def call(
         self,
@@ -82,38 +75,29 @@ class DecoderBlock(Block):
         mask = inputs_mask if mask is None else mask
         self._check_memory(memory)
         x = masks.zero_padding(inputs, mask, "mask")
-        seen = ()
-
-        y = self.attention_residual.before(x)
-        y = self.self_attention(
-            y,
-            y,
-            query_mask=mask,
-            value_mask=mask,
+        given = dict(
+            return_attention_scores=return_attention_scores, training=training
+        )
+        x, own = self.attend_self(
+            x,
+            mask,
             attention_mask=attention_mask,
             segments=segments,
             use_causal_mask=use_causal_mask,
-            return_attention_scores=return_attention_scores,
-            training=training,
+            **given,
         )
-        y, *own = y if return_attention_scores else (y,)
-        x = self.attention_residual.after(x, y, training)
-
+        seen = ()
         if memory is not None:
             y = self.cross_attention(
                 self.cross_residual.before(x),
                 memory,
                 query_mask=mask,
                 value_mask=memory_mask,
-                return_attention_scores=return_attention_scores,
-                training=training,
+                **given,
             )
             y, *seen = y if return_attention_scores else (y,)
             x = self.cross_residual.after(x, y, training)
-
-        y = self.feed_forward_residual.before(x)
-        y = self.feed_forward(y, training=training)
-        x = self.feed_forward_residual.after(x, y, training)
+        x = self.feed(x, training)
         return (x, *own, *seen) if return_attention_scores else x
 
     def prefill(self, inputs, lengths, max_length: int):
@@ -133,9 +117,7 @@ class DecoderBlock(Block):
         x = inputs
         y = self.attention_residual.before(x)
         y, cache = self.self_attention.prefill(y, lengths, max_length)
-        x = self.attention_residual.after(x, y)
-        y = self.feed_forward(self.feed_forward_residual.before(x))
-        return self.feed_forward_residual.after(x, y), cache
+        return self.feed(self.attention_residual.after(x, y)), cache
 
     def project_memory(self, memory, *, mask=None) -> dict:
         """Project the memory once, for all steps.
@@ -178,8 +160,7 @@ class DecoderBlock(Block):
                 return_attention_scores=True,
             )
             x = self.cross_residual.after(x, y[:, 0])
-        y = self.feed_forward(self.feed_forward_residual.before(x))
-        return self.feed_forward_residual.after(x, y), cache, weights
+        return self.feed(x), cache, weights
 
     def _check_memory(self, memory):
         if (memory is None) != (self.cross_attention is None):

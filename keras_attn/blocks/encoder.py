@@ -40,15 +40,8 @@ class EncoderBlock(Block):
     """
 
     def build(self, input_shape):
-        features = input_shape[-1]
-        self.self_attention = self.make_attention("self_attention", features)
-        self.self_attention.build(input_shape, input_shape)
-        self.attention_residual = self.make_residual("attention_residual")
-        self.attention_residual.build(input_shape)
-        self.feed_forward = self.make_feed_forward()
-        self.feed_forward.build(input_shape)
-        self.feed_forward_residual = self.make_residual("feed_forward_residual")
-        self.feed_forward_residual.build(input_shape)
+        self.build_self_attention(input_shape)
+        self.build_feed_forward(input_shape)
 
     def call(
         self,
@@ -66,23 +59,14 @@ class EncoderBlock(Block):
         # `inputs_mask` if there is an `attention_mask` as well.
         mask = inputs_mask if mask is None else mask
         x = masks.zero_padding(inputs, mask, "mask")
-
-        y = self.attention_residual.before(x)
-        y = self.self_attention(
-            y,
-            y,
-            query_mask=mask,
-            value_mask=mask,
+        x, weights = self.attend_self(
+            x,
+            mask,
             attention_mask=attention_mask,
             segments=segments,
             use_causal_mask=use_causal_mask,
             return_attention_scores=return_attention_scores,
             training=training,
         )
-        y, *weights = y if return_attention_scores else (y,)
-        x = self.attention_residual.after(x, y, training)
-
-        y = self.feed_forward_residual.before(x)
-        y = self.feed_forward(y, training=training)
-        x = self.feed_forward_residual.after(x, y, training)
+        x = self.feed(x, training)
         return (x, *weights) if return_attention_scores else x
