@@ -6,7 +6,6 @@ from keras import ops
 from keras_attn.attention.one_head import one_head_average
 from keras_attn.attention.single_head import SingleHeadAttention
 from keras_attn.base import argument_checks
-from keras_attn.ops import masks
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
@@ -88,31 +87,10 @@ class AdditiveAttention(SingleHeadAttention):
     def project_key(self, key):
         return self.key_dense(key)  # (batch, key, units)
 
-    def attend(
-        self,
-        query,
-        key,
-        value,
-        *,
-        mask,
-        query_positions,
-        key_positions,
-        causal,
-        dropout,
-        seed,
-        return_weights,
-    ):
-        visible = masks.by_position(
-            query_positions, key_positions, causal=causal, window=None
-        )
+    def attend(self, query, key, value, **options):
         query = self.query_dense(query)[:, :, None]  # (batch, query, 1, units)
         hidden = ops.tanh(query + key[:, None])  # (batch, query, key, units)
         # Keras casts weights within a call only.
         vector = ops.cast(self.score_vector, hidden.dtype)
-        return one_head_average(
-            ops.einsum("bqku,u->bqk", hidden, vector),
-            value,
-            mask=masks.combine(visible, mask),
-            dropout=dropout,
-            seed=seed,
-        )
+        scores = ops.einsum("bqku,u->bqk", hidden, vector)
+        return one_head_average(scores, value, **options)

@@ -127,10 +127,7 @@ class LocalAttention(SingleHeadAttention):
         mask,
         query_positions,
         key_positions,
-        causal,
-        dropout,
-        seed,
-        return_weights,
+        **options,
     ):
         target = ops.cast(query_positions, "float32")
         center = target  # (batch or 1, query)
@@ -139,13 +136,7 @@ class LocalAttention(SingleHeadAttention):
             center = length * self._predict(query)
         # (batch, query, key)
         distance = key_positions[:, None] - center[:, :, None]
-        visible = masks.combine(
-            mask,
-            ops.abs(distance) <= self.half_width,
-            masks.by_position(
-                target, key_positions, causal=causal, window=None
-            ),
-        )
+        near = ops.abs(distance) <= self.half_width
         gaussian = None
         if self.alignment == "predictive":
             deviation = self.half_width / 2
@@ -153,10 +144,11 @@ class LocalAttention(SingleHeadAttention):
         return one_head_average(
             self._scores(query, key),
             value,
-            mask=visible,
+            mask=masks.combine(mask, near),
             gain=gaussian,
-            dropout=dropout,
-            seed=seed,
+            query_positions=target,
+            key_positions=key_positions,
+            **options,
         )
 
     def _predict(self, query):

@@ -59,7 +59,19 @@ def one_head_attention(
     return outcome[:, :, 0], None
 
 
-def one_head_average(scores, value, *, mask=None, gain=None, **options):
+def one_head_average(
+    scores,
+    value,
+    *,
+    mask=None,
+    gain=None,
+    causal: bool = False,
+    query_positions=None,
+    key_positions=None,
+    dropout: float = 0.0,
+    seed=None,
+    return_weights: bool = True,
+):
     """Average values by scores of any kind, without an axis for heads.
 
         output = (softmax(scores) · gain) value
@@ -69,16 +81,26 @@ def one_head_average(scores, value, *, mask=None, gain=None, **options):
         value: (batch, key, features).
         mask: Booleans broadcastable to the scores, or None.
         gain: Broadcastable likewise, or None for 1.
-        options: `dropout` and `seed`, as for `softmax_weighted_sum`.
+        causal: Whether keys at later positions are hidden.
+        query_positions, key_positions: (batch or 1, length) numbers, needed
+            if it is causal.
+        dropout, seed: As for `softmax_weighted_sum`.
+        return_weights: Makes no difference: they are formed in any case.
 
     Returns:
         (batch, query, features), and the (batch, query, key) weights.
     """
+    if causal:
+        visible = masks.by_position(
+            query_positions, key_positions, causal=True, window=None
+        )
+        mask = masks.combine(mask, visible)
     output, weights = softmax_weighted_sum(
         scores[:, None],
         [value[:, None]],  # (batch, heads = 1, key, features)
         mask=None if mask is None else mask[:, None],
         gain=None if gain is None else gain[:, None],
-        **options,
+        dropout=dropout,
+        seed=seed,
     )
     return output[:, 0], weights[:, 0]
