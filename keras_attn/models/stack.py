@@ -256,6 +256,35 @@ class Stack(Layer):
         return ops.cast(x, self.compute_dtype)
 
 
+def make_stack(
+    kind: type, num_layers: int, block: dict, *, initializer=None, **options
+) -> Stack:
+    """Make a stack of blocks that are all alike.
+
+    Args:
+        kind: `EncoderBlock` or `DecoderBlock`.
+        num_layers: How many.
+        block: Arguments of each.
+        initializer: Of every linear map, and of positions that are learned;
+            None for their own.
+        options: Further arguments of `Stack`; `dtype` is the blocks' as well.
+    """
+
+    def fresh(name):
+        return {} if initializer is None else {name: initializer.clone()}
+
+    blocks = [
+        kind(
+            **block,
+            **fresh("kernel_initializer"),
+            name=f"block_{number}",
+            dtype=options.get("dtype"),
+        )
+        for number in range(num_layers)
+    ]
+    return Stack(blocks, **fresh("position_initializer"), **options)
+
+
 def _side_by_side(states):
     """Make one state of one for each block."""
     return State(*map(list, zip(*states, strict=True)))

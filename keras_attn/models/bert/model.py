@@ -10,7 +10,7 @@ from keras_attn.models.bert.logits_bias import LogitsBias
 from keras_attn.models.bert.masked_token_head import MaskedTokenHead
 from keras_attn.models.bert.presets import PRESETS
 from keras_attn.models.preset_model import PresetModel
-from keras_attn.models.stack import Stack
+from keras_attn.models.stack import make_stack
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
@@ -81,46 +81,45 @@ class BERT(PresetModel):
     ):
         kind = heads.get(head, num_classes)
         block = dict(
+            num_heads=num_heads,
+            hidden_dim=hidden_dim or 4 * units,
             norm=norm,
             normalization=normalization,
             epsilon=epsilon,
             activation=activation,
             use_bias=use_bias,
+            dropout={"attention": dropout, "output": dropout},
             attention=attention,
         )
         normal = keras.initializers.RandomNormal(stddev=0.02)
-        embedding = TokenEmbedding(
+
+        def embed(kind, size, name, **options):
+            return kind(
+                size,
+                units,
+                embeddings_initializer=normal.clone(),
+                name=name,
+                dtype=dtype,
+                **options,
+            )
+
+        embedding = embed(
+            TokenEmbedding,
             vocabulary_size,
-            units,
+            "embedding",
             scale=False,
             pad_id=pad_id,
-            embeddings_initializer=normal.clone(),
-            name="embedding",
-            dtype=dtype,
         )
-        segment_embedding = keras.layers.Embedding(
-            num_segments,
-            units,
-            embeddings_initializer=normal.clone(),
-            name="segment_embedding",
-            dtype=dtype,
+        segment_embedding = embed(
+            keras.layers.Embedding, num_segments, "segment_embedding"
         )
-        encoder = Stack(
-            [
-                EncoderBlock(
-                    num_heads,
-                    hidden_dim or 4 * units,
-                    **block,
-                    dropout={"attention": dropout, "output": dropout},
-                    kernel_initializer=normal.clone(),
-                    name=f"block_{number}",
-                    dtype=dtype,
-                )
-                for number in range(num_layers)
-            ],
+        encoder = make_stack(
+            EncoderBlock,
+            num_layers,
+            block,
+            initializer=normal,
             position="learned",
             max_length=max_length,
-            position_initializer=normal.clone(),
             first_norm=True,
             last_norm=norm == "pre",
             dropout=dropout,

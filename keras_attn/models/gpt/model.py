@@ -10,7 +10,7 @@ from keras_attn.models import prompts
 from keras_attn.models.gpt import from_gpt2
 from keras_attn.models.gpt.presets import PRESETS
 from keras_attn.models.preset_model import PresetModel
-from keras_attn.models.stack import Stack
+from keras_attn.models.stack import make_stack
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
@@ -77,11 +77,14 @@ class GPT(PresetModel):
         **kwargs,
     ):
         block = dict(
+            num_heads=num_heads,
+            hidden_dim=hidden_dim or 4 * units,
             norm=norm,
             normalization=normalization,
             epsilon=epsilon,
             activation=activation,
             use_bias=use_bias,
+            dropout={"attention": dropout, "output": dropout},
             attention=attention,
         )
         normal = keras.initializers.RandomNormal(stddev=0.02)
@@ -94,22 +97,13 @@ class GPT(PresetModel):
             name="embedding",
             dtype=dtype,
         )
-        stack = Stack(
-            [
-                DecoderBlock(
-                    num_heads,
-                    hidden_dim or 4 * units,
-                    **block,
-                    dropout={"attention": dropout, "output": dropout},
-                    kernel_initializer=normal.clone(),
-                    name=f"block_{number}",
-                    dtype=dtype,
-                )
-                for number in range(num_layers)
-            ],
+        stack = make_stack(
+            DecoderBlock,
+            num_layers,
+            block,
+            initializer=normal,
             position=position,
             max_length=max_length,
-            position_initializer=normal.clone(),
             first_norm=False,
             last_norm=True,
             dropout=dropout,

@@ -9,7 +9,7 @@ from keras_attn.blocks.encoder import EncoderBlock
 from keras_attn.embeddings.token import TokenEmbedding
 from keras_attn.models import prompts
 from keras_attn.models.preset_model import PresetModel
-from keras_attn.models.stack import Stack
+from keras_attn.models.stack import make_stack
 from keras_attn.models.transformer import from_bart
 from keras_attn.models.transformer.presets import PRESETS
 
@@ -86,6 +86,7 @@ class Transformer(PresetModel):
     ):
         block = dict(
             num_heads=num_heads,
+            hidden_dim=hidden_dim or 4 * units,
             norm=norm,
             normalization=normalization,
             epsilon=epsilon,
@@ -103,31 +104,23 @@ class Transformer(PresetModel):
             pad_id=pad_id,
             dtype=dtype,
         )
-
-        def stack(kind, name, depth):
-            blocks = [
-                kind(
-                    hidden_dim=hidden_dim or 4 * units,
-                    **block,
-                    name=f"block_{number}",
-                    dtype=dtype,
-                )
-                for number in range(depth)
-            ]
-            return Stack(
-                blocks,
-                position=position,
-                max_length=max_length,
-                first_norm=embedding_norm,
-                last_norm=norm == "pre" if final_norm is None else final_norm,
-                dropout=dropout,
-                name=name,
-                dtype=dtype,
-            )
-
-        encoder = stack(EncoderBlock, "encoder", num_layers)
-        decoder = stack(
-            DecoderBlock, "decoder", num_decoder_layers or num_layers
+        both = dict(
+            position=position,
+            max_length=max_length,
+            first_norm=embedding_norm,
+            last_norm=norm == "pre" if final_norm is None else final_norm,
+            dropout=dropout,
+            dtype=dtype,
+        )
+        encoder = make_stack(
+            EncoderBlock, num_layers, block, name="encoder", **both
+        )
+        decoder = make_stack(
+            DecoderBlock,
+            num_decoder_layers or num_layers,
+            block,
+            name="decoder",
+            **both,
         )
         source = keras.Input((None,), dtype="int32", name="source")
         target = keras.Input((None,), dtype="int32", name="target")
