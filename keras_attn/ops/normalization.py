@@ -27,34 +27,7 @@ def layer_norm(x, gamma, beta, *, epsilon: float):
     Reference:
         Ba et al. 2016, section 3. https://arxiv.org/abs/1607.06450
     """
-
-    def forward(x, gamma, beta):
-        normal, _ = _standardize(x, epsilon, centred=True)
-        output = normal * tf.cast(gamma, normal.dtype)
-        return tf.cast(output + tf.cast(beta, normal.dtype), x.dtype)
-
-    @tf.custom_gradient
-    def normalize(x, gamma, beta):
-        dtype = accumulation_dtype(x.dtype)
-
-        def gradient(upstream):
-            (late,) = not_before(upstream, x)
-            normal, scale = _standardize(late, epsilon, centred=True)
-            upstream = tf.cast(upstream, dtype)
-            inner = upstream * tf.cast(gamma, dtype)
-            inner -= tf.reduce_mean(inner, axis=-1, keepdims=True)
-            return (
-                _back_to(x, _back(inner, normal, scale)),
-                _back_to(gamma, upstream * normal),
-                _back_to(beta, upstream),
-            )
-
-        return forward(x, gamma, beta), gradient
-
-    # Tensors: a function with a gradient of its own may not see variables.
-    given = map(tf.convert_to_tensor, (x, gamma, beta))
-    # A step of decoding has no gradient to save for, and ops to save.
-    return forward(*given) if inside_loop() else normalize(*given)
+    return _normalize(x, gamma, beta, epsilon=epsilon, centred=True)
 
 
 def rms_norm(x, gamma, *, epsilon: float):
@@ -73,29 +46,42 @@ def rms_norm(x, gamma, *, epsilon: float):
     Reference:
         Zhang and Sennrich 2019, section 4. https://arxiv.org/abs/1910.07467
     """
+    return _normalize(x, gamma, epsilon=epsilon, centred=False)
 
-    def forward(x, gamma):
-        normal, _ = _standardize(x, epsilon, centred=False)
-        return tf.cast(normal * tf.cast(gamma, normal.dtype), x.dtype)
+
+def _normalize(x, *weights, epsilon, centred):
+    """Give vectors one length, then the scale and the shift if there is one."""
+
+    def forward(x, gamma, *beta):
+        normal, _ = _standardize(x, epsilon, centred=centred)
+        output = normal * tf.cast(gamma, normal.dtype)
+        for shift in beta:
+            output += tf.cast(shift, normal.dtype)
+        return tf.cast(output, x.dtype)
 
     @tf.custom_gradient
-    def normalize(x, gamma):
+    def with_gradient(x, gamma, *beta):
         dtype = accumulation_dtype(x.dtype)
 
         def gradient(upstream):
             (late,) = not_before(upstream, x)
-            normal, scale = _standardize(late, epsilon, centred=False)
+            normal, scale = _standardize(late, epsilon, centred=centred)
             upstream = tf.cast(upstream, dtype)
             inner = upstream * tf.cast(gamma, dtype)
+            if centred:
+                inner -= tf.reduce_mean(inner, axis=-1, keepdims=True)
             return (
                 _back_to(x, _back(inner, normal, scale)),
                 _back_to(gamma, upstream * normal),
+                *(_back_to(shift, upstream) for shift in beta),
             )
 
-        return forward(x, gamma), gradient
+        return forward(x, gamma, *beta), gradient
 
-    given = map(tf.convert_to_tensor, (x, gamma))
-    return forward(*given) if inside_loop() else normalize(*given)
+    # Tensors: a function with a gradient of its own may not see variables.
+    given = map(tf.convert_to_tensor, (x, *weights))
+    # A step of decoding has no gradient to save for, and ops to save.
+    return forward(*given) if inside_loop() else with_gradient(*given)
 
 
 def _standardize(x, epsilon, *, centred):
