@@ -38,6 +38,16 @@ class Modifier(Layer):
                     "its own."
                 )
 
+    def add_float32_weight(self, name: str, shape: tuple, initializer):
+        """Add a weight that no precision policy casts."""
+        return self.add_weight(
+            name=name,
+            shape=shape,
+            initializer=initializer,
+            dtype="float32",
+            autocast=False,
+        )
+
     def built_for(self) -> dict:
         """The "heads" or the "depth" that it depends on, once built."""
         return {}

@@ -34,12 +34,11 @@ class QKNorm(Modifier):
         self.epsilon = epsilon
 
     def build(self, query_shape, key_shape):
-        settings = dict(initializer="ones", dtype="float32", autocast=False)
-        self.query_scale = self.add_weight(
-            name="query_scale", shape=(query_shape[-1],), **settings
+        self.query_scale = self.add_float32_weight(
+            "query_scale", query_shape[-1:], "ones"
         )
-        self.key_scale = self.add_weight(
-            name="key_scale", shape=(key_shape[-1],), **settings
+        self.key_scale = self.add_float32_weight(
+            "key_scale", key_shape[-1:], "ones"
         )
 
     def built_for(self):

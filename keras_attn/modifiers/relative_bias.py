@@ -58,12 +58,10 @@ class RelativeBias(Modifier):
         self.bidirectional = bidirectional
 
     def build(self, query_shape, key_shape):
-        self.table = self.add_weight(
-            name="table",
-            shape=(self.num_buckets, query_shape[-2]),
-            initializer=keras.initializers.TruncatedNormal(stddev=0.02),
-            dtype="float32",
-            autocast=False,
+        self.table = self.add_float32_weight(
+            "table",
+            (self.num_buckets, query_shape[-2]),
+            keras.initializers.TruncatedNormal(stddev=0.02),
         )
 
     def built_for(self):

@@ -23,13 +23,8 @@ class Sinks(Modifier):
     """
 
     def build(self, query_shape, key_shape):
-        self.scores = self.add_weight(
-            name="scores",
-            shape=(query_shape[-2],),
-            initializer="zeros",
-            dtype="float32",
-            autocast=False,
-        )
+        heads = query_shape[-2]
+        self.scores = self.add_float32_weight("scores", (heads,), "zeros")
 
     def built_for(self):
         return {"heads": self.scores.shape[0]}
