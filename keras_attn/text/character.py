@@ -41,8 +41,11 @@ class CharacterTokenizer(Tokenizer):
         self, vocabulary, *, unknown_token="[UNK]", special_tokens=None
     ):
         self.unknown_token = unknown_token
-        special_tokens = {**(special_tokens or {}), "unknown": unknown_token}
-        super().__init__(vocabulary, special_tokens=special_tokens)
+        super().__init__(
+            vocabulary,
+            special_tokens=special_tokens,
+            unknown_token=unknown_token,
+        )
         special = set(vars(self._special).values())
         for token in self._vocabulary.tokens:
             if len(token) != 1 and token not in special:

@@ -25,6 +25,7 @@ class Tokenizer(tf.Module):
         vocabulary: Tokens in order of their ids.
         special_tokens: Token by part ("pad", "start", "end", "unknown",
             "mask"). The usual names are found without being given.
+        unknown_token: The "unknown" one, where a tokenizer must have it.
 
     Call arguments:
         strings: UTF-8 strings of any shape, dense or ragged.
@@ -35,8 +36,11 @@ class Tokenizer(tf.Module):
         special token is added; `to_dense` adds them.
     """
 
-    def __init__(self, vocabulary, *, special_tokens=None):
+    def __init__(self, vocabulary, *, special_tokens=None, unknown_token=None):
         super().__init__()
+        if unknown_token is not None:
+            own = {"unknown": unknown_token}
+            special_tokens = {**(special_tokens or {}), **own}
         self._vocabulary = Vocabulary(vocabulary)
         self._special = SpecialTokens.find(self._vocabulary.ids, special_tokens)
 

@@ -70,8 +70,11 @@ class WordTokenizer(Tokenizer):
         self.split = split
         self.tidy = tidy
         self.unknown_token = unknown_token
-        special_tokens = {**(special_tokens or {}), "unknown": unknown_token}
-        super().__init__(vocabulary, special_tokens=special_tokens)
+        super().__init__(
+            vocabulary,
+            special_tokens=special_tokens,
+            unknown_token=unknown_token,
+        )
         folder = tables.AssetFolder(self)
         self._normalize = Normalizer(
             lowercase=lowercase, strip_accents=strip_accents, folder=folder

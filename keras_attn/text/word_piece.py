@@ -63,8 +63,11 @@ class WordPieceTokenizer(Tokenizer):
         self.strip_accents = strip_accents
         self.clean_text = clean_text
         self.unknown_token = unknown_token
-        special_tokens = {**(special_tokens or {}), "unknown": unknown_token}
-        super().__init__(vocabulary, special_tokens=special_tokens)
+        super().__init__(
+            vocabulary,
+            special_tokens=special_tokens,
+            unknown_token=unknown_token,
+        )
         folder = tables.AssetFolder(self)
         self._normalize = Normalizer(
             lowercase=lowercase,
