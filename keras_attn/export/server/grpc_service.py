@@ -46,8 +46,8 @@ def grpc_server(
         OSError: If the port is taken.
     """
     grpc = require("grpc", extra="serving")
-    predictions = _module("prediction_service_pb2_grpc")
-    statuses = _module("model_service_pb2_grpc")
+    predictions = api("prediction_service_pb2_grpc")
+    statuses = api("model_service_pb2_grpc")
     server = grpc.server(
         pool,
         options=[
@@ -110,7 +110,7 @@ def predict(model: ServedModel, request):
             )
         inputs = {key: to_array(value) for key, value in request.inputs.items()}
         outputs = loaded.run(signature, inputs)
-    response = _module("predict_pb2").PredictResponse()
+    response = api("predict_pb2").PredictResponse()
     response.model_spec.name = spec.name
     response.model_spec.signature_name = signature
     response.model_spec.version.value = version
@@ -121,7 +121,7 @@ def predict(model: ServedModel, request):
 
 def model_metadata(model: ServedModel, request):
     """Answer a `GetModelMetadataRequest`: what can be asked."""
-    metadata = _module("get_model_metadata_pb2")
+    metadata = api("get_model_metadata_pb2")
     spec = _spec(request)
     if set(request.metadata_field) != {"signature_def"}:
         raise ValueError(
@@ -145,7 +145,7 @@ def model_metadata(model: ServedModel, request):
 
 def model_status(model: ServedModel, request):
     """Answer a `GetModelStatusRequest`: how each version is."""
-    status = _module("get_model_status_pb2")
+    status = api("get_model_status_pb2")
     name, version = choice(_spec(request)).values()
     states = model.states() if name == model.name else {}
     if version is not None:
@@ -225,5 +225,6 @@ def _tensor_info(info):
     )
 
 
-def _module(name):
+def api(name: str):
+    """A module of TF Serving's messages and services."""
     return require(f"tensorflow_serving.apis.{name}", extra="serving")

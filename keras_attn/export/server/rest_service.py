@@ -14,6 +14,7 @@ from concurrent import futures
 import tensorflow as tf
 
 from keras_attn.export.server import grpc_service
+from keras_attn.export.server.grpc_service import GRACE_SECONDS
 from keras_attn.export.server.json_requests import read_request
 from keras_attn.export.server.json_requests import write_answer
 from keras_attn.export.server.served_models import ServedModel
@@ -31,7 +32,6 @@ PATHS = {
         f"{MODEL}:(?P<method>classify|regress|predict)", re.IGNORECASE
     ),
 }
-GRACE_SECONDS = 5.0
 
 log = logging.getLogger(__name__)
 
@@ -43,20 +43,7 @@ def rest_server(
     host: str,
     port: int,
 ) -> Iterator[int]:
-    """Answer over HTTP while the context lasts.
-
-    Args:
-        model: What answers.
-        pool: The threads that answers are made in.
-        host: Address to listen at.
-        port: Port to listen at; 0 for a free one.
-
-    Returns:
-        The port.
-
-    Raises:
-        OSError: If the port is taken.
-    """
+    """Answer over HTTP while the context lasts; as `grpc_server`."""
     web = require("aiohttp.web", extra="serving")
 
     async def handle(request):
@@ -72,7 +59,9 @@ def rest_server(
     application = web.Application(client_max_size=0)
     application.router.add_route("*", "/{path:.*}", handle)
     runner = web.AppRunner(
-        application, access_log=None, shutdown_timeout=GRACE_SECONDS
+        application,
+        access_log=None,
+        shutdown_timeout=GRACE_SECONDS,
     )
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, daemon=True)
@@ -144,7 +133,7 @@ def _dispatch(model, method, path, body):
 def _spec(match):
     if not match["name"]:
         raise ValueError("Missing model name in request.")
-    spec = _api("model_pb2").ModelSpec(
+    spec = grpc_service.api("model_pb2").ModelSpec(
         name=urllib.parse.unquote(match["name"]),
         version_label=urllib.parse.unquote(match["label"] or ""),
     )
@@ -159,7 +148,7 @@ def _spec(match):
 
 
 def _status(model, spec):
-    request = _api("get_model_status_pb2").GetModelStatusRequest(
+    request = grpc_service.api("get_model_status_pb2").GetModelStatusRequest(
         model_spec=spec
     )
     answer = grpc_service.model_status(model, request)
@@ -167,7 +156,7 @@ def _status(model, spec):
 
 
 def _metadata(model, spec):
-    metadata = _api("get_model_metadata_pb2")
+    metadata = grpc_service.api("get_model_metadata_pb2")
     answer = grpc_service.model_metadata(
         model,
         metadata.GetModelMetadataRequest(
@@ -196,7 +185,3 @@ def _to_dict(message):
         preserving_proto_field_name=True,
         **{new if new in options else old: True},
     )
-
-
-def _api(name):
-    return require(f"tensorflow_serving.apis.{name}", extra="serving")
