@@ -1,5 +1,7 @@
 """Configs from which each reading makes an object of its own."""
 
+import copy
+
 import keras
 
 
@@ -17,6 +19,14 @@ def unshared(value):
         Its config, of plain Python values.
     """
     return _without_note(keras.saving.serialize_keras_object(value))
+
+
+def restored(config):
+    """Make the object of a config, which stays as it is.
+
+    `keras.layers.StackedRNNCells` takes its own apart.
+    """
+    return keras.saving.deserialize_keras_object(copy.deepcopy(config))
 
 
 def _without_note(config):

@@ -3,6 +3,7 @@ import json
 import keras
 
 from keras_attn.blocks.encoder import EncoderBlock
+from keras_attn.blocks.fresh_config import restored
 from keras_attn.blocks.fresh_config import unshared
 from keras_attn.modifiers import QKNorm
 
@@ -39,3 +40,10 @@ def test_blocks_that_were_given_one_modifier_each_keep_their_own_when_loaded(
     loaded = keras.saving.load_model(tmp_path / "model.keras")
     assert len(loaded.weights) == len(model.weights)
     assert abs(loaded(x) - model(x)).numpy().max() == 0
+
+
+def test_a_config_is_as_it_was_after_an_object_was_made_of_it():
+    cells = [keras.layers.GRUCell(2), keras.layers.GRUCell(3)]
+    config = unshared(keras.layers.StackedRNNCells(cells))
+    for _ in range(2):
+        assert [cell.units for cell in restored(config).cells] == [2, 3]

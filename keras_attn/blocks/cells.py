@@ -1,0 +1,179 @@
+"""Any Keras RNN cell, with its states in one flat list."""
+
+import inspect
+
+import keras
+from keras import ops
+from keras import tree
+
+from keras_attn.base import argument_checks
+
+KINDS = {
+    "gru": keras.layers.GRUCell,
+    "lstm": keras.layers.LSTMCell,
+    "simple": keras.layers.SimpleRNNCell,
+}
+
+
+def make_cell(kind: str, units: int, num_layers: int = 1, **options):
+    """Make a Keras cell by name, or a stack of them.
+
+    Args:
+        kind: "gru", "lstm" or "simple".
+        units: Width of its state.
+        num_layers: How many stand on each other.
+        options: Further arguments of each cell, such as `dropout`, `use_bias`
+            and `dtype`.
+
+    Returns:
+        The cell, or `StackedRNNCells`.
+    """
+    argument_checks.choice(kind, "cell", KINDS)
+    units = argument_checks.integer(units, "units", at_least=1)
+    num_layers = argument_checks.integer(num_layers, "num_layers", at_least=1)
+    cells = [
+        KINDS[kind](units, name=f"{kind}_{number}", **options)
+        for number in range(num_layers)
+    ]
+    if num_layers == 1:
+        return cells[0]
+    return keras.layers.StackedRNNCells(cells, dtype=options.get("dtype"))
+
+
+def check_cell(cell):
+    """Refuse what is no cell.
+
+    Raises:
+        ValueError: If it has no `state_size` or cannot be called.
+    """
+    if callable(cell) and hasattr(cell, "state_size"):
+        return
+    raise ValueError(
+        "`cell` must be an RNN cell such as `keras.layers.GRUCell(units)`: a "
+        "layer with a `state_size` and `call(inputs, states)`. Received: "
+        f"{cell!r}. Of a layer such as `keras.layers.GRU`, give its cell."
+    )
+
+
+def layers_of(cell) -> list:
+    """The cells of a stack, or the cell."""
+    stacked = isinstance(cell, keras.layers.StackedRNNCells)
+    return list(cell.cells) if stacked else [cell]
+
+
+def state_sizes(cell) -> list[int]:
+    """Width of each state of a cell, those of a stack one after the other."""
+    return tree.flatten(cell.state_size)
+
+
+def output_size(cell) -> int:
+    """Width of what a cell puts out."""
+    last = layers_of(cell)[-1]
+    given = getattr(last, "output_size", None)
+    return state_sizes(last)[0] if given is None else given
+
+
+def zero_states(cell, rows) -> list:
+    """The states that a cell starts from unless told otherwise.
+
+    Args:
+        cell: A built or unbuilt cell.
+        rows: How many; may be a tensor.
+
+    Returns:
+        List of (rows, size) tensors.
+    """
+    if hasattr(cell, "get_initial_state"):
+        return tree.flatten(cell.get_initial_state(batch_size=rows))
+    dtype = cell.compute_dtype
+    return [ops.zeros((rows, size), dtype) for size in state_sizes(cell)]
+
+
+def as_states(cell, given, rows) -> list:
+    """Take what a user gave as the states to start from.
+
+    Args:
+        cell: The cell.
+        given: One tensor, or a nest of them in the cell's order; None for
+            those that the cell starts from itself.
+        rows: How many.
+
+    Returns:
+        List of (rows, size) tensors in the cell's dtype.
+
+    Raises:
+        ValueError: If there are more or fewer, or one has another width.
+    """
+    if given is None:
+        return zero_states(cell, rows)
+    given = tree.flatten(given)
+    check_states(given, state_sizes(cell))
+    return [
+        ops.cast(x, each.compute_dtype)
+        for each, own in zip(
+            layers_of(cell), states_by_layer(cell, given), strict=True
+        )
+        for x in own
+    ]
+
+
+def check_states(states: list, sizes: list[int]):
+    """Refuse states of other widths than these, or another number of them."""
+    shapes = [tuple(x.shape) for x in states]
+    fit = len(shapes) == len(sizes) and all(
+        len(shape) == 2 and shape[1] in (None, size)
+        for shape, size in zip(shapes, sizes, strict=True)
+    )
+    if not fit:
+        wanted = ", ".join(f"(batch, {size})" for size in sizes)
+        raise ValueError(
+            "`initial_state` must be the states of the cell, in its order: "
+            f"{wanted}. Received shapes: {shapes}. An LSTM has two, the hidden "
+            "state and the memory cell; of a stack the first layer's come "
+            "first."
+        )
+
+
+def states_by_layer(cell, states: list) -> list[list]:
+    """Part a flat list of states by the layers of a stack."""
+    parted, states = [], list(states)
+    for each in layers_of(cell):
+        number = len(state_sizes(each))
+        parted.append(states[:number])
+        states = states[number:]
+    return parted
+
+
+def step_cell(cell, inputs, states: list, training=None):
+    """Go one step.
+
+    Args:
+        cell: A built cell.
+        inputs: (batch, features).
+        states: List of (batch, size) tensors.
+        training: Whether anything is dropped.
+
+    Returns:
+        (batch, output) and the list of new states.
+    """
+    sizes = cell.state_size
+    if tree.is_nested(sizes):
+        states = tree.pack_sequence_as(sizes, states)
+    options = {}
+    if "training" in inspect.signature(cell.call).parameters:
+        options["training"] = training
+    output, states = cell(inputs, states, **options)
+    return output, tree.flatten(states)
+
+
+def forget_dropout(cell):
+    """Let a cell drop others in the next sequence.
+
+    Keras' cells keep what they drop for all steps of a sequence, as tensors
+    of the graph that made them, and leave it to whoever steps them to clear
+    that.
+    """
+    for each in layers_of(cell):
+        if hasattr(each, "reset_dropout_mask"):
+            each.reset_dropout_mask()
+            each.reset_recurrent_dropout_mask()
