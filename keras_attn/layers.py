@@ -7,6 +7,8 @@ from keras_attn.attention.multi_head import MultiHeadAttention
 from keras_attn.attention.multiplicative import MultiplicativeAttention
 from keras_attn.attention.pooling import AttentionPooling
 from keras_attn.attention.self_attention import SelfAttention
+from keras_attn.blocks.attention_cell import AttentionCell
+from keras_attn.blocks.attention_rnn import AttentionRNN
 from keras_attn.blocks.decoder import DecoderBlock
 from keras_attn.blocks.encoder import EncoderBlock
 from keras_attn.blocks.feed_forward import FeedForward
@@ -19,7 +21,9 @@ from keras_attn.embeddings.token import TokenEmbedding
 
 __all__ = [
     "AdditiveAttention",
+    "AttentionCell",
     "AttentionPooling",
+    "AttentionRNN",
     "DecoderBlock",
     "DotAttention",
     "EncoderBlock",

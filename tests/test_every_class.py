@@ -16,7 +16,9 @@ TESTS = pathlib.Path(__file__).parent
 # Where each public class has a `test_contract`.
 CONTRACTS = {
     "layers.AdditiveAttention": "attention/test_additive.py",
+    "layers.AttentionCell": "blocks/test_attention_cell.py",
     "layers.AttentionPooling": "attention/test_pooling.py",
+    "layers.AttentionRNN": "blocks/test_attention_rnn.py",
     "layers.DecoderBlock": "blocks/test_decoder.py",
     "layers.DotAttention": "attention/test_dot.py",
     "layers.EncoderBlock": "blocks/test_encoder.py",

@@ -9,7 +9,9 @@ PUBLIC = [name for name in vars(layers) if not name.startswith("_")]
 def test_every_layer_is_behind_the_door():
     assert set(PUBLIC) == {
         "AdditiveAttention",
+        "AttentionCell",
         "AttentionPooling",
+        "AttentionRNN",
         "DecoderBlock",
         "DotAttention",
         "EncoderBlock",

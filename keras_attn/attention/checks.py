@@ -50,3 +50,34 @@ def same_width(query_shape, key_shape, remedy: str):
             f"Received shapes: query={tuple(query_shape)}, "
             f"key={tuple(key_shape)}. {remedy}"
         )
+
+
+def attends_to_memory(attention):
+    """Refuse what has no `project_memory` and `attend_memory`."""
+    if not hasattr(attention, "attend_memory"):
+        raise ValueError(
+            "`attention` must be one of the attention layers of this package, "
+            "which project a memory once: such as `AdditiveAttention(units)`. "
+            f"Received: {attention!r}"
+        )
+
+
+def memory(shape, features: int | None = None):
+    """Refuse the shape of a memory that a cell cannot attend to.
+
+    Args:
+        shape: Wanted are (batch, key, features).
+        features: How many the cell was built for, if it was.
+    """
+    shape = tuple(shape)
+    if len(shape) != 3 or shape[-1] is None:
+        raise ValueError(
+            "`memory` must be (batch, key, features), with as many features "
+            f"as are known. Received: memory.shape={shape}. A feature grid is "
+            "flattened first: `keras.layers.Reshape((-1, features))`."
+        )
+    if features not in (None, shape[-1]):
+        raise ValueError(
+            f"This cell was built for a memory of {features} features. "
+            f"Received: memory.shape={shape}"
+        )
