@@ -5,16 +5,20 @@ GPT             decoder: a text and how it goes on
 RNNLanguageModel
                 the same with one recurrent state as its memory
 BERT            encoder: a text as vectors
+SequenceRegressor
+                a sequence, of tokens, vectors or frames, to numbers or classes
 """
 
 from keras_attn.models.bert.model import BERT
 from keras_attn.models.gpt.model import GPT
 from keras_attn.models.rnn_language_model.model import RNNLanguageModel
+from keras_attn.models.sequence_regressor.model import SequenceRegressor
 from keras_attn.models.transformer.model import Transformer
 
 __all__ = [
     "BERT",
     "GPT",
     "RNNLanguageModel",
+    "SequenceRegressor",
     "Transformer",
 ]

@@ -1,0 +1,1 @@
+"""SequenceRegressor: a sequence to numbers or classes."""
