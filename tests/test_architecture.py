@@ -63,7 +63,8 @@ MAY_IMPORT_WITHIN = {
     "export": {
         "": {"tasks", "graph", "bundle", "verify", "server"},
         "graph": set(),
-        "tasks": {"graph"},
+        "settings": set(),
+        "tasks": {"graph", "settings"},
         "loader": set(),
         "bundle": {"graph", "loader"},
         "verify": {"bundle", "loader"},
@@ -166,6 +167,7 @@ NO_REFERENCE = {
         f"export.{name}": ITS_MODEL
         for name in (
             *("FunctionalPrediction", "ImageClassification", "MaskFilling"),
+            "SequencePrediction",
             "Captioning",
             *("TextClassification", "TextEmbedding", "TextGeneration"),
             *("TextRegression", "TokenClassification", "Translation"),

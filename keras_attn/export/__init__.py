@@ -13,8 +13,9 @@ register_task   says which task a class of models has
 
 Tasks, of which `export_model` takes the one that fits the model:
 Translation, Captioning, TextGeneration, MaskFilling, TextClassification,
-TextEmbedding, TextRegression, TokenClassification, ImageClassification and
-FunctionalPrediction. One of your own is a Task with a Signature for each verb.
+TextEmbedding, TextRegression, TokenClassification, ImageClassification,
+SequencePrediction and FunctionalPrediction. One of your own is a Task with a
+Signature for each verb.
 """
 
 from keras_attn.export.bundle.inspection import inspect
@@ -30,6 +31,7 @@ from keras_attn.export.tasks.functional import FunctionalPrediction
 from keras_attn.export.tasks.image_classification import ImageClassification
 from keras_attn.export.tasks.mask_filling import MaskFilling
 from keras_attn.export.tasks.registry import register_task
+from keras_attn.export.tasks.sequence_prediction import SequencePrediction
 from keras_attn.export.tasks.task import Task
 from keras_attn.export.tasks.text_classification import TextClassification
 from keras_attn.export.tasks.text_embedding import TextEmbedding
@@ -46,6 +48,7 @@ __all__ = [
     "LoadedModel",
     "LoopbackServer",
     "MaskFilling",
+    "SequencePrediction",
     "Servable",
     "Signature",
     "Task",

@@ -9,6 +9,7 @@ from keras_attn.export.tasks.captioning import Captioning
 from keras_attn.export.tasks.functional import FunctionalPrediction
 from keras_attn.export.tasks.image_classification import ImageClassification
 from keras_attn.export.tasks.mask_filling import MaskFilling
+from keras_attn.export.tasks.sequence_prediction import SequencePrediction
 from keras_attn.export.tasks.task import Task
 from keras_attn.export.tasks.text_classification import TextClassification
 from keras_attn.export.tasks.text_embedding import TextEmbedding
@@ -19,6 +20,7 @@ from keras_attn.export.tasks.translation import Translation
 from keras_attn.models.bert.model import BERT
 from keras_attn.models.gpt.model import GPT
 from keras_attn.models.rnn_language_model.model import RNNLanguageModel
+from keras_attn.models.sequence_regressor.model import SequenceRegressor
 from keras_attn.models.transformer.model import Transformer
 
 _BY_HEAD = {
@@ -44,6 +46,7 @@ _BY_CLASS: dict[type, type[Task] | Callable] = {
         if model.config["condition"] is None
         else FunctionalPrediction
     ),
+    SequenceRegressor: SequencePrediction,
 }
 
 # For classes that nobody registered: what their methods and inputs tell.

@@ -1,7 +1,7 @@
 import keras
 import pytest
 
-from keras_attn.export.tasks import tokenizer_checks
+from keras_attn.export.settings import tokenizer_checks
 from keras_attn.text import WordTokenizer
 from keras_attn.text.special_tokens import DEFAULT
 from tests.export import writers

@@ -1,0 +1,1 @@
+"""Checks of what a task is given beside its model."""
