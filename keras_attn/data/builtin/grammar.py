@@ -87,7 +87,11 @@ CIRCUMSTANCES = [
     [("in", "dans"), ("the", "le"), ("garden", "jardin")],
 ]
 
-MAX_SOURCE = 14  # words
+# Between clauses, in both languages.
+CONJUNCTIONS = [("and", "et"), ("but", "mais"), ("because", "car")]
+
+# The most words of a clause.
+MAX_SOURCE = 14
 MAX_TARGET = 16
 
 
@@ -144,6 +148,45 @@ def translate(
         " ".join(word for word, _ in source),
         " ".join(word for word, _ in target),
         np.array(alignment),
+    )
+
+
+def join(
+    clauses: list[tuple[str, str, np.ndarray]], conjunctions: list[tuple]
+) -> tuple[str, str, np.ndarray]:
+    """Make one sentence of clauses, which keep their order in both languages.
+
+        the cat sees a hat and my dog follows the king
+        le chat un chapeau voit et mon chien le roi suit
+
+    Args:
+        clauses: What `translate` returned of each.
+        conjunctions: A row of `CONJUNCTIONS` for each place between two.
+
+    Returns:
+        The English, the French and the alignment, as from `translate`.
+    """
+    source, target, alignment = clauses[0]
+    for (english, french), clause in zip(
+        conjunctions, clauses[1:], strict=True
+    ):
+        for words, other, aligned in (
+            (english, french, np.ones((1, 1), bool)),
+            clause,
+        ):
+            source, target = f"{source} {words}", f"{target} {other}"
+            rows, columns = alignment.shape
+            alignment = np.pad(alignment, [(0, size) for size in aligned.shape])
+            alignment[rows:, columns:] = aligned
+    return source, target, alignment
+
+
+def longest(num_clauses: int) -> tuple[int, int]:
+    """The most words of a French and of an English sentence."""
+    between = num_clauses - 1
+    return (
+        num_clauses * MAX_TARGET + between,
+        num_clauses * MAX_SOURCE + between,
     )
 
 

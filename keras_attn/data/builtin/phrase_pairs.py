@@ -9,11 +9,16 @@ from keras_attn.data.builtin.splits import SPLITS
 from keras_attn.data.builtin.splits import check_split
 
 NOUNS = grammar.ANIMATE + grammar.THINGS
-NUM_DRAWS = 16  # more than one sentence needs
+NUM_DRAWS = 16  # more than one clause needs
+MAX_CLAUSES = 6
 
 
 def phrases(
-    split: str = "train", *, num_examples: int = 20_000, seed: int = 0
+    split: str = "train",
+    *,
+    num_examples: int = 20_000,
+    seed: int = 0,
+    clauses: int | tuple[int, int] = 1,
 ) -> tf.data.Dataset:
     """Generate sentences whose every word is known to come from which.
 
@@ -22,29 +27,38 @@ def phrases(
     in `data.builtin.grammar`; they make more than 100 million sentences.
 
     What is held out are pairs of adjective and noun: one adjective of ten for
-    each noun is in "validation" only, another in "test" only. Each sentence of
+    each noun is in "validation" only, another in "test" only. Each clause of
     those splits has one such pair; its words are all in "train", apart.
 
     Args:
         split: "train", "validation" or "test".
         num_examples: How many sentences, no two alike.
         seed: Draws other sentences of the same split.
+        clauses: How many clauses a sentence joins, 1 to 6; or the fewest and
+            the most, of which each number is as frequent.
 
     Returns:
         `{"source", "target", "alignment"}`: two scalar strings, words between
-        single spaces, and booleans (target, source) = (16, 14), True where a
-        target word comes from a source word, False after the last word.
+        single spaces, and booleans (target, source), True where a target word
+        comes from a source word, False after the last word: (16, 14) for one
+        clause, and 17 and 15 more for each further one.
     """
     check_split(split)
     argument_checks.integer(num_examples, "num_examples", at_least=1)
+    fewest, most = _read_clauses(clauses)
     rng = np.random.default_rng([seed, SPLITS.index(split)])
     sentences = {}
     while len(sentences) < num_examples:
-        source, target, alignment = _sentence(split, rng.random(NUM_DRAWS))
+        number = fewest
+        if most > fewest:
+            number = int(rng.integers(fewest, most + 1))
+        parts = [_clause(split, rng.random(NUM_DRAWS)) for _ in range(number)]
+        places = rng.integers(len(grammar.CONJUNCTIONS), size=number - 1)
+        source, target, alignment = grammar.join(
+            parts, [grammar.CONJUNCTIONS[place] for place in places]
+        )
         sentences[source] = (target, alignment)
-    alignments = np.zeros(
-        (num_examples, grammar.MAX_TARGET, grammar.MAX_SOURCE), bool
-    )
+    alignments = np.zeros((num_examples, *grammar.longest(most)), bool)
     for padded, (_, alignment) in zip(
         alignments, sentences.values(), strict=True
     ):
@@ -71,8 +85,20 @@ def adjectives_of(noun: tuple, split: str) -> list[tuple]:
     ]
 
 
-def _sentence(split, draws):
-    """One sentence, chosen by numbers from 0 to 1."""
+def _read_clauses(clauses):
+    """The fewest and the most clauses of a sentence."""
+    bounds = clauses if isinstance(clauses, (tuple, list)) else (clauses,) * 2
+    good = len(bounds) == 2 and all(map(argument_checks.is_integer, bounds))
+    if not good or not 1 <= bounds[0] <= bounds[1] <= MAX_CLAUSES:
+        raise ValueError(
+            f"`clauses` must be an integer from 1 to {MAX_CLAUSES}, or two in "
+            f"order, (fewest, most). Received: clauses={clauses!r}"
+        )
+    return bounds
+
+
+def _clause(split, draws):
+    """One clause, chosen by numbers from 0 to 1."""
     draws = iter(draws)
 
     def choose(table):

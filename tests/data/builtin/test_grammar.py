@@ -174,6 +174,31 @@ def test_the_longest_sentence_has_the_documented_length():
     assert alignment.shape == (16, 14)
 
 
+def test_clauses_are_joined_with_their_links():
+    clauses = [
+        translate(
+            noun_phrase(False, "the", "cat"),
+            verb("see"),
+            noun_phrase(False, "a", "hat"),
+        ),
+        translate(
+            noun_phrase(False, "my", "dog", "old"),
+            verb("follow"),
+            noun_phrase(False, "the", "king"),
+        ),
+    ]
+    source, target, alignment = grammar.join(clauses, [("but", "mais")])
+    assert source == "the cat sees a hat but my old dog follows the king"
+    assert target == "le chat un chapeau voit mais mon chien vieux le roi suit"
+    assert links(alignment) == [
+        *([0], [1], [3], [4], [2], [5]),
+        *([6], [8], [7], [10], [11], [9]),
+    ]
+    one = grammar.join(clauses[:1], [])
+    assert one[:2] == clauses[0][:2]
+    assert (one[2] == clauses[0][2]).all()
+
+
 def test_no_french_word_would_lose_a_vowel_before_it():
     nouns = [
         word for row in grammar.ANIMATE + grammar.THINGS for word in row[2:4]

@@ -1,3 +1,4 @@
+import collections
 import itertools
 
 import pytest
@@ -128,3 +129,56 @@ def test_a_number_below_one_is_refused():
         ValueError, match=r"`num_examples` must be.*at least 1.*0"
     ):
         phrases(num_examples=0)
+
+
+def clauses_of(words):
+    """The words between conjunctions."""
+    between = {row[0] for row in grammar.CONJUNCTIONS}
+    return [
+        list(group)
+        for is_between, group in itertools.groupby(words, between.__contains__)
+        if not is_between
+    ]
+
+
+def test_clauses_are_joined_each_with_its_own_links():
+    joined = sentences("test", 200, clauses=6)
+    for source, target, alignment in joined:
+        assert alignment.shape == (6 * 16 + 5, 6 * 14 + 5)
+        clauses = clauses_of(source)
+        assert len(clauses) == 6
+        words = alignment[: len(target), : len(source)]
+        assert words.any(axis=0).all()
+        assert words.any(axis=1).all()
+        assert alignment.sum() == words.sum()
+        # A clause's words come from that clause: the links are blocks.
+        first, rest = len(clauses[0]), words[:, len(clauses[0]) + 1 :]
+        rows = words[:, :first].any(axis=1).sum()
+        assert words[:rows, :first].any(axis=1).all()
+        assert not rest[: rows + 1].any()
+        # Each has a pair that training never shows.
+        for clause in clauses:
+            assert len(adjective_noun_pairs(clause)) >= 1
+
+
+def test_the_number_of_clauses_varies_between_its_bounds():
+    counts = collections.Counter(
+        len(clauses_of(source))
+        for source, _, _ in sentences("train", 600, clauses=(1, 3))
+    )
+    assert counts.keys() == {1, 2, 3}
+    assert min(counts.values()) > 150
+
+
+def test_joined_sentences_are_drawn_by_their_seed():
+    def sources(seed):
+        return [s for s, _, _ in sentences("train", 5, clauses=4, seed=seed)]
+
+    assert sources(1) == sources(1)
+    assert sources(1) != sources(2)
+
+
+@pytest.mark.parametrize("clauses", [0, 7, (2, 1), (1, 7), (1, 2, 3), 1.5])
+def test_a_number_of_clauses_that_is_none_is_refused(clauses):
+    with pytest.raises(ValueError, match="`clauses` must be an integer from 1"):
+        phrases(num_examples=2, clauses=clauses)
