@@ -2,6 +2,8 @@ import numpy as np
 import tensorflow as tf
 
 from keras_attn.export.graph import padded_batches
+from keras_attn.export.graph.shared_function import shared_function
+from keras_attn.export.loader.loaded_model import LoadedModel
 
 
 def test_powers_of_two_are_the_least_that_are_enough():
@@ -39,3 +41,29 @@ def test_rows_come_back_as_if_there_were_no_others():
         for part in parts
         if "_XlaMustCompile" in part.attr
     ]
+
+
+def test_a_shared_loop_compiles_in_the_session(tmp_path):
+    # A session rewrites the loop of a function that is called, into ops such
+    # as Enter, which XLA refuses: what is compiled must hold the loop itself.
+    def power_of_length(x):
+        return tf.while_loop(
+            lambda index, y: index < tf.shape(x)[1],
+            lambda index, y: (index + 1, 2.0 * y),
+            (0, x),
+        )[1]
+
+    shared = shared_function(power_of_length)
+    runs = {"plain": shared, "xla": padded_batches.compiled(shared)}
+    spec = tf.TensorSpec([None, 3], tf.float32, "x")
+    signatures = {
+        name: tf.function(
+            lambda x, run=run: {"y": run(x)}, autograph=False
+        ).get_concrete_function(x=spec)
+        for name, run in runs.items()
+    }
+    tf.saved_model.save(tf.Module(), str(tmp_path), signatures)
+    loaded = LoadedModel(tmp_path)
+    for name in signatures:
+        answer = loaded.run(name, {"x": np.ones((5, 3), np.float32)})
+        np.testing.assert_array_equal(answer["y"], np.full((5, 3), 8.0))
