@@ -166,7 +166,10 @@ class CachedAttention(MemoryAttention):
         query, key, value = project_rows(
             inputs, (self.query_dense, self.key_dense, self.value_dense)
         )
-        query, key = self._modify(query, key, index.query_positions)
+        if self.modifiers:
+            query, key = self._modify(query, key, index.query_positions)
+        query = _one_position(query, self.key_dim)
+        key = _one_position(key, self.key_dim)
         value = _one_position(value, self.value_dim)
         written = {
             "key": cache.write(kept.carried["key"], key, index.newest),
@@ -201,15 +204,14 @@ class CachedAttention(MemoryAttention):
         return not isinstance(slots, int) or slots >= self.sliding_window
 
     def _modify(self, query, key, positions):
-        """Give one step's (rows, heads · depth) their axes and positions."""
+        """Let modifiers act on one step: (rows, 1, heads, depth)."""
         depth = self.key_dim
-        if self.modifiers:
-            query = ops.reshape(query, (-1, 1, self.num_heads, depth))
-            key = ops.reshape(key, (-1, 1, key.shape[-1] // depth, depth))
-            for modifier in self.modifiers:
-                query = modifier.query_heads(query, positions)
-                key = modifier.key_heads(key, positions)
-        return _one_position(query, depth), _one_position(key, depth)
+        query = ops.reshape(query, (-1, 1, self.num_heads, depth))
+        key = ops.reshape(key, (-1, 1, key.shape[-1] // depth, depth))
+        for modifier in self.modifiers:
+            query = modifier.query_heads(query, positions)
+            key = modifier.key_heads(key, positions)
+        return query, key
 
 
 def _one_position(x, depth):

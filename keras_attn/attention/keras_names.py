@@ -34,17 +34,19 @@ class KerasNames(ProjectedAttention):
     steps with a cache then refuse to go another way.
     """
 
+    # Whether a subclass has an attention of its own.
+    is_overridden = False
+
+    def __init_subclass__(cls, **kwargs):
+        super().__init_subclass__(**kwargs)
+        own = cls._compute_attention
+        cls.is_overridden = own is not KerasNames._compute_attention
+
     @property
     def chosen_implementation(self) -> str:
         """What `implementation` and Keras' `flash_attention` come to."""
         tiled = self.flash_attention and self.implementation == "auto"
         return "tiled" if tiled else self.implementation
-
-    @property
-    def is_overridden(self) -> bool:
-        """Whether a subclass has an attention of its own."""
-        own = type(self)._compute_attention
-        return own is not KerasNames._compute_attention
 
     def attend_heads(
         self,

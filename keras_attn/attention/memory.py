@@ -79,11 +79,14 @@ class MemoryAttention(KerasNames):
         for modifier in self.modifiers:
             heads = modifier.query_heads(heads, query_positions)
         key, value = memory["key"], memory["value"]
-        mask = masks.for_attention(
-            value_mask=memory.get("mask"), attention_mask=attention_mask
-        )
-        if mask is not None and len(mask.shape) == 3:
-            mask = mask[:, None]  # (rows, 1, query or 1, key)
+        mask = memory.get("mask")
+        if attention_mask is not None:
+            mask = masks.for_attention(
+                value_mask=mask, attention_mask=attention_mask
+            )
+            mask = mask if len(mask.shape) == 4 else mask[:, None]
+        elif mask is not None:
+            mask = mask[:, None, None]  # (rows, 1, 1, key)
         positions = ops.arange(ops.shape(key)[2], dtype="int32")[None]
         output, weights = self.attend_blocks(
             heads_first(heads),

@@ -63,9 +63,10 @@ class ProjectedAttention(Layer):
         kv_heads = num_heads if num_kv_heads is None else num_kv_heads
         num_heads = argument_checks.integer(num_heads, "num_heads", at_least=1)
         key_dim = argument_checks.integer(key_dim, "key_dim", at_least=1)
-        argument_checks.integer(
-            key_dim if value_dim is None else value_dim, "value_dim", at_least=1
-        )
+        if value_dim is not None:
+            value_dim = argument_checks.integer(
+                value_dim, "value_dim", at_least=1
+            )
         kv_heads = argument_checks.integer(kv_heads, "num_kv_heads", at_least=1)
         if num_heads % kv_heads:
             raise ValueError(
@@ -81,6 +82,7 @@ class ProjectedAttention(Layer):
         self.num_heads = num_heads
         self.key_dim = key_dim
         self._given_value_dim = value_dim
+        self.value_dim = key_dim if value_dim is None else value_dim
         self.dropout = dropout
         self.use_bias = use_bias
         # Keras takes `layer.output_shape` for the shape of a whole batch.
@@ -103,12 +105,6 @@ class ProjectedAttention(Layer):
         self.modifiers = [registry.get(modifier) for modifier in modifiers]
         self.implementation = implementation
         self.supports_masking = True  # the output carries the query's mask
-
-    @property
-    def value_dim(self) -> int:
-        """Depth of a head of the value."""
-        given = self._given_value_dim
-        return self.key_dim if given is None else given
 
     @property
     def attention_axes(self) -> tuple[int, ...] | None:

@@ -6,7 +6,7 @@ import keras
 from keras import ops
 
 from keras_attn.ops.loop_invariant import before_loop
-from keras_attn.ops.split import split_features
+from keras_attn.ops.split import split_matmul
 
 
 def project_each(inputs, projections) -> list:
@@ -22,13 +22,17 @@ def project_each(inputs, projections) -> list:
     Returns:
         A list of (batch, ..., heads, depth).
     """
-    first = inputs[0]
-    if all(x is first for x in inputs) and all(
-        _is_plain(projection, first) for projection in projections
+    x = inputs[0]
+    if not all(each is x for each in inputs) or not all(
+        _is_plain(projection, x) for projection in projections
     ):
-        return _project_together(first, projections)
-    pairs = zip(projections, inputs, strict=True)
-    return [projection(x) for projection, x in pairs]
+        pairs = zip(projections, inputs, strict=True)
+        return [projection(each) for projection, each in pairs]
+    parts = split_matmul(x, *_side_by_side(projections, x.dtype))
+    return [
+        ops.reshape(part, (*ops.shape(x)[:-1], *projection.kernel.shape[1:]))
+        for part, projection in zip(parts, projections, strict=True)
+    ]
 
 
 def project_rows(x, projections) -> list:
@@ -48,11 +52,8 @@ def project_rows(x, projections) -> list:
     if not all(_is_plain(projection, x) for projection in projections):
         heads = [projection(x[:, None]) for projection in projections]
         return [ops.reshape(h, (-1, math.prod(h.shape[2:]))) for h in heads]
-    kernel, bias = before_loop(lambda: _side_by_side(projections, x.dtype))
-    heads = ops.matmul(x, kernel)
-    if bias is not None:
-        heads += bias
-    return split_features(heads, _sizes(projections))
+    joined = before_loop(lambda: _side_by_side(projections, x.dtype))
+    return split_matmul(x, *joined)
 
 
 def output_rows(x, projection, depth: int):
@@ -92,32 +93,15 @@ def _is_plain(projection, x):
 
 
 def _side_by_side(projections, dtype):
-    """Join kernels to (features, sum of heads · depth), and the biases."""
+    """Join kernels to (features, sum of sizes), and the biases; the sizes."""
     kernels = [
         ops.reshape(each.kernel, (each.kernel.shape[0], -1))
         for each in projections
     ]
     # Keras casts weights within a call only, and a step is none.
     kernel = ops.cast(ops.concatenate(kernels, axis=1), dtype)
+    sizes = [math.prod(each.kernel.shape[1:]) for each in projections]
     if projections[0].bias is None:
-        return kernel, None
+        return kernel, None, sizes
     biases = [ops.reshape(each.bias, (-1,)) for each in projections]
-    return kernel, ops.cast(ops.concatenate(biases, axis=0), dtype)
-
-
-def _sizes(projections):
-    """Widths of the joined outputs."""
-    return [math.prod(each.kernel.shape[1:]) for each in projections]
-
-
-def _project_together(x, projections):
-    shapes = [projection.kernel.shape[1:] for projection in projections]
-    kernel, bias = _side_by_side(projections, x.dtype)
-    heads = ops.matmul(x, kernel)
-    if bias is not None:
-        heads += bias
-    parts = split_features(heads, _sizes(projections))
-    return [
-        ops.reshape(part, (*ops.shape(x)[:-1], *shape))
-        for part, shape in zip(parts, shapes, strict=True)
-    ]
+    return kernel, ops.cast(ops.concatenate(biases, axis=0), dtype), sizes

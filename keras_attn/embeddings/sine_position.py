@@ -59,7 +59,7 @@ class SinePosition(Layer):
     def call(self, inputs, positions=None):
         if positions is None:
             positions = masks.from_start(inputs)
-        units = merging.width(self.units, inputs.shape[-1], self.merge)
+        units = self.units or inputs.shape[-1]
         encoding = sinusoidal_encoding(positions, units, self.base)
         return merging.merge_positions(inputs, encoding, self.merge)
 

@@ -94,7 +94,6 @@ def attention(
     query, key, value = (ops.cast(x, dtype) for x in (query, key, value))
     mask = checks.grid(masks.as_boolean(mask), "mask", query, key)
     bias = checks.grid(bias, "bias", query, key)
-    segments = checks.segments(segments, query, key)
     query_positions, key_positions = _positions(
         query, key, query_positions, key_positions
     )
@@ -103,6 +102,7 @@ def attention(
     if mask is not None and mask.shape[1] == mask.shape[2] == 1:
         real = mask[:, 0, 0]
     if segments is not None:
+        segments = checks.segments(segments, query, key)
         real_queries, real_keys = (each != 0 for each in segments)
         query_mask = masks.as_boolean(query_mask, "query_mask")
         query_mask = masks.combine(query_mask, real_queries)

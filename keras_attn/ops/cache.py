@@ -28,11 +28,6 @@ class CacheIndex:
     first: int | tf.Tensor = 0
     rolls: bool = True
 
-    @property
-    def query_positions(self):
-        """(rows, 1) positions of the newest tokens."""
-        return self.positions[:, None]
-
     def key_positions(self):
         """(rows, slots) position in each slot; below 0 where it is empty."""
         newest = (self.positions - self.first)[:, None]
@@ -41,7 +36,7 @@ class CacheIndex:
             first = tf.reshape(self.first, [-1, 1])
             return tf.where(slots <= newest, slots + first, -1)
         kept = newest - (newest - slots) % self.num_slots
-        first = self.query_positions - newest
+        first = self.positions[:, None] - newest
         return tf.where(kept < 0, kept, kept + first)
 
     def is_newest(self):
@@ -51,10 +46,6 @@ class CacheIndex:
             slot %= self.num_slots
         newest = slot[:, None] == tf.range(self.num_slots)
         return newest[:, None, :, None]
-
-    def is_past_the_end(self):
-        """(rows,) booleans: there is no slot for the newest token."""
-        return self.positions - self.first >= self.num_slots
 
 
 def write(cache, heads, newest):

@@ -58,13 +58,15 @@ def heads(query, key, value):
 
 def options(window, scale, dropout, implementation, return_weights):
     """Refuse settings that have no meaning."""
-    masks.check_window(window)
+    if window is not None:
+        masks.check_window(window)
     if not (scale is None or isinstance(scale, numbers.Real)):
         raise ValueError(
             f"`scale` must be a number. Received: {scale!r}. To learn a "
             "temperature, multiply `query` by it and pass `scale=1.0`."
         )
-    argument_checks.rate(dropout)
+    if dropout:
+        argument_checks.rate(dropout)
     argument_checks.choice(implementation, "implementation", IMPLEMENTATIONS)
     if return_weights and implementation == "tiled":
         raise ValueError(
@@ -135,14 +137,12 @@ def positions(x, name, heads):
 
 
 def segments(given, query, key):
-    """Return the segments of queries and of keys, or None for none.
+    """Return the segments of queries and of keys.
 
     Args:
-        given: (batch or 1, length) integers for both, a tuple of two, or None.
+        given: (batch or 1, length) integers for both, or a tuple of two.
         query, key: (batch, length, heads, depth).
     """
-    if given is None:
-        return None
     of_query, of_key = masks.segment_pair(given)
     return (
         positions(of_query, "segments", query),

@@ -133,10 +133,15 @@ def block_attention(
         )
         for block in blocks
     ]
-    scores, visible = (_end_to_end(each) for each in zip(*scored, strict=True))
+    scores, visible = scored[0]
+    if len(blocks) > 1:
+        every_scores, every_visible = zip(*scored, strict=True)
+        scores = tf.concat(every_scores, axis=-1)
+        if visible is not None:
+            visible = tf.concat(every_visible, axis=-1)
     if exclusion is not None:
         scores += exclusion
-    sinks = rules.sinks(parameters)
+    sinks = rules.sinks(parameters) if rules.modifiers else None
     if sinks is not None:
         sinks = tf.cast(sinks, scores.dtype)[:, None, None]
     return softmax_weighted_sum(
@@ -186,12 +191,6 @@ def softmax_weighted_sum(
         weights = seeded_dropout(weights, dropout, seed)
     output = _weighted_sum(weights, values)
     return tf.cast(output, dtype), tf.cast(weights, dtype)
-
-
-def _end_to_end(tensors):
-    if len(tensors) == 1 or tensors[0] is None:
-        return tensors[0]
-    return tf.concat(tensors, axis=-1)
 
 
 def _weighted_sum(weights, values):

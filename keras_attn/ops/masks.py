@@ -91,9 +91,9 @@ def zero_padding(tensor, mask=None, name: str = "query_mask", *, axis: int = 1):
     Returns:
         Like `tensor`.
     """
-    mask = as_boolean(mask, name)
     if mask is None:
         return tensor
+    mask = as_boolean(mask, name)
     last = axis + len(mask.shape) - 1
     given = (tensor.shape[0], *tensor.shape[axis:last])
     check_padding(mask, given, name)

@@ -7,7 +7,7 @@ from keras_attn.ops.recompute import not_before
 from keras_attn.ops.scores import accumulation_dtype
 
 
-def layer_norm(x, gamma, beta, *, epsilon: float):
+def layer_norm(x, gamma, beta=None, *, epsilon: float, centred: bool = True):
     """Give every vector mean 0 and variance 1, then a scale and a shift.
 
         output = gamma (x - mean) / √(variance + epsilon) + beta
@@ -18,8 +18,9 @@ def layer_norm(x, gamma, beta, *, epsilon: float):
 
     Args:
         x: (..., features) floats.
-        gamma, beta: (features,).
+        gamma, beta: (features,); None for no shift.
         epsilon: Added to the variance.
+        centred: Whether the mean is taken off; `rms_norm` leaves it.
 
     Returns:
         (..., features), in the dtype of `x`.
@@ -27,30 +28,6 @@ def layer_norm(x, gamma, beta, *, epsilon: float):
     Reference:
         Ba et al. 2016, section 3. https://arxiv.org/abs/1607.06450
     """
-    return _normalize(x, gamma, beta, epsilon=epsilon, centred=True)
-
-
-def rms_norm(x, gamma, *, epsilon: float):
-    """Give every vector a mean square of 1, then a scale.
-
-        output = gamma x / √(mean(x²) + epsilon)
-
-    Args:
-        x: (..., features) floats.
-        gamma: (features,).
-        epsilon: Added to the mean square.
-
-    Returns:
-        (..., features), in the dtype of `x`.
-
-    Reference:
-        Zhang and Sennrich 2019, section 4. https://arxiv.org/abs/1910.07467
-    """
-    return _normalize(x, gamma, epsilon=epsilon, centred=False)
-
-
-def _normalize(x, *weights, epsilon, centred):
-    """Give vectors one length, then the scale and the shift if there is one."""
 
     def forward(x, gamma, *beta):
         normal, _ = _standardize(x, epsilon, centred=centred)
@@ -79,9 +56,29 @@ def _normalize(x, *weights, epsilon, centred):
         return forward(x, gamma, *beta), gradient
 
     # Tensors: a function with a gradient of its own may not see variables.
+    weights = (gamma,) if beta is None else (gamma, beta)
     given = map(tf.convert_to_tensor, (x, *weights))
     # A step of decoding has no gradient to save for, and ops to save.
     return forward(*given) if inside_loop() else with_gradient(*given)
+
+
+def rms_norm(x, gamma, *, epsilon: float):
+    """Give every vector a mean square of 1, then a scale.
+
+        output = gamma x / √(mean(x²) + epsilon)
+
+    Args:
+        x: (..., features) floats.
+        gamma: (features,).
+        epsilon: Added to the mean square.
+
+    Returns:
+        (..., features), in the dtype of `x`.
+
+    Reference:
+        Zhang and Sennrich 2019, section 4. https://arxiv.org/abs/1910.07467
+    """
+    return layer_norm(x, gamma, epsilon=epsilon, centred=False)
 
 
 def _standardize(x, epsilon, *, centred):

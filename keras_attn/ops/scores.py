@@ -61,10 +61,10 @@ def grouped_matmul(query, key, transpose_key: bool = True):
         (batch, heads, query, key), or (batch, heads, query, depth).
     """
     heads, kv_heads = query.shape[1], key.shape[1]
+    if heads == kv_heads:
+        return tf.matmul(query, key, transpose_b=transpose_key)
     folded = fold_groups(query, kv_heads)
     product = tf.matmul(folded, key, transpose_b=transpose_key)
-    if heads == kv_heads:
-        return product
     return tf.reshape(
         product,
         [

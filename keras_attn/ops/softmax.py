@@ -24,20 +24,6 @@ def exclusion(mask, dtype):
     return ops.where(mask, zero, ops.cast(EXCLUDED, dtype))
 
 
-def exclude(scores, mask):
-    """Give masked scores a value that no softmax will notice.
-
-    Args:
-        scores: Floats in float32 or wider.
-        mask: Booleans broadcastable to `scores`, True where they count, or
-            None for everywhere.
-
-    Returns:
-        Like `scores`.
-    """
-    return scores if mask is None else scores + exclusion(mask, scores.dtype)
-
-
 def masked_softmax(scores, mask=None, sinks=None):
     """Softmax over the last axis, giving nothing to masked positions.
 
@@ -60,7 +46,7 @@ def masked_softmax(scores, mask=None, sinks=None):
     logits = ops.cast(scores, dtype)
     if mask is not None:
         mask = ops.convert_to_tensor(mask, "bool")
-        logits = exclude(logits, mask)
+        logits += exclusion(mask, dtype)
     # Not `ops.softmax`: it warns about a single key, where 1 is right.
     if sinks is None:
         weights = tf.nn.softmax(logits, axis=-1)

@@ -1,20 +1,26 @@
-"""One tensor parted into several."""
+"""Several linear maps in one product."""
 
 import tensorflow as tf
+from keras import ops
 
 
-def split_features(x, sizes: list[int]) -> list:
-    """Part the last axis into pieces of known sizes.
+def split_matmul(x, kernel, bias, sizes: list[int]) -> list:
+    """Multiply by matrices that lie side by side, and part the products.
 
-        output(i) = x[..., Σ sizes[:i] : Σ sizes[:i + 1]]
+        [output_1, output_2, …] = x [W_1, W_2, …] + [b_1, b_2, …]
 
-    In one op; `keras.ops.split` works the sizes out with eight more.
+    Parted in one op; `keras.ops.split` works the sizes out with eight more.
 
     Args:
-        x: (..., sum of sizes).
-        sizes: Of the pieces.
+        x: (..., features).
+        kernel: (features, sum of sizes).
+        bias: (sum of sizes,), or None.
+        sizes: Widths of the outputs.
 
     Returns:
         A list of (..., size).
     """
-    return tf.split(x, sizes, axis=-1)
+    products = ops.matmul(x, kernel)
+    if bias is not None:
+        products += bias
+    return tf.split(products, sizes, axis=-1)

@@ -58,7 +58,7 @@ def make_step_index(
     """
     indexes = [] if prompt_index is None else [prompt_index]
     key_positions = [x.key_positions() for x in (*indexes, cache_index)]
-    query_positions = cache_index.query_positions
+    query_positions = cache_index.positions[:, None]
     visible = []
     for positions in key_positions:
         near = masks.by_position(
@@ -79,7 +79,7 @@ def make_step_index(
 def _refuse_past_the_end(hidden, cache_index, message):
     if cache_index.rolls:
         return hidden
-    past = cache_index.is_past_the_end()
+    past = cache_index.positions - cache_index.first >= cache_index.num_slots
     known = tf.get_static_value(past)
     if known is None:
         nan = tf.constant(float("nan"), hidden.dtype)

@@ -76,9 +76,6 @@ def test_a_prompt_then_steps_are_kept_where_the_ledger_says(case, num_slots):
             ledger.put(row, position)
         ledger.check_cache(cache, heads)
         ledger.check_positions(cache_index.key_positions())
-        np.testing.assert_array_equal(
-            cache_index.query_positions[:, 0], positions
-        )
         positions += 1
 
 
@@ -127,9 +124,7 @@ def test_without_rolling_slots_are_the_same_until_they_are_full():
             np.testing.assert_array_equal(
                 np.maximum(one, -1), np.maximum(other, -1)
             )
-        assert not np.any(plain.is_past_the_end())
     full = CacheIndex(first + tf.constant([2, 3, 9]), 3, first, rolls=False)
-    np.testing.assert_array_equal(full.is_past_the_end(), [False, True, True])
     assert not np.any(full.is_newest()[1:])
 
 

@@ -5,7 +5,7 @@ import tensorflow as tf
 from keras_attn.ops.dropout import seeded_dropout
 from keras_attn.ops.scores import Rules
 from keras_attn.ops.scores import tile_scores
-from keras_attn.ops.softmax import exclude
+from keras_attn.ops.softmax import exclusion
 from keras_attn.ops.tiling import tiles
 from keras_attn.ops.tiling.grid import Grid
 from keras_attn.ops.tiling.grid import pick
@@ -120,7 +120,9 @@ class Plan:
             segments=segments,
             parameters=parameters,
         )
-        return exclude(scores, visible)
+        if visible is None:
+            return scores
+        return scores + exclusion(visible, scores.dtype)
 
     def drop(self, weights, row, column):
         """Drop weights: the same ones each time this tile is visited."""
