@@ -1,21 +1,17 @@
 """What every search is told: checked, and brought to tensors."""
 
+import functools
+
 import numpy as np
 import tensorflow as tf
 
 from keras_attn.base import argument_checks
 
-
-def whole_number(value, name: str, *, at_least: int | None = None) -> int:
-    """Return an integer on which the shapes of the graph depend.
-
-    Raises:
-        ValueError: If it is none, a tensor, or too low.
-    """
-    reason = "not a tensor: the shapes of the graph depend on it"
-    return argument_checks.integer(
-        value, name, at_least=at_least, reason=reason
-    )
+# An integer, on which the shapes of the graph depend.
+whole_number = functools.partial(
+    argument_checks.integer,
+    reason="not a tensor: the shapes of the graph depend on it",
+)
 
 
 def size(batch_size):
@@ -40,13 +36,11 @@ def first_token(start_id, batch_size):
 
 
 def limits(value, batch_size):
-    """Bring the rows' own limits to (batch,) int32; None stays.
+    """Bring the rows' own limits to (batch,) int32.
 
     Raises:
         ValueError: If there is not one for each row.
     """
-    if value is None:
-        return None
     value = tf.cast(value, tf.int32)
     if value.shape.rank != 1:
         raise ValueError(

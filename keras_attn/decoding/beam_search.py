@@ -12,7 +12,6 @@ from keras_attn.decoding.answer_mask import answer_mask
 from keras_attn.decoding.chunked_top_k import likeliest
 from keras_attn.decoding.state import StateLayout
 from keras_attn.decoding.state import freeze
-from keras_attn.decoding.state import gather
 from keras_attn.decoding.stepping import log_probs_of
 from keras_attn.decoding.stepping import stepper
 
@@ -69,9 +68,12 @@ def beam(
     max_length = arguments.whole_number(max_length, "max_length", at_least=1)
     end_id = arguments.whole_number(end_id, "end_id")
     width = arguments.whole_number(width, "width", at_least=1)
-    limits = arguments.limits(limits, batch_size)
-    _check_results(num_results, width)
-    penalties = _penalties(length_penalty, max_length)
+    if limits is not None:
+        limits = arguments.limits(limits, batch_size)
+    _check(num_results, width, length_penalty)
+    # What sums are divided by, for lengths from 1: (max_length,).
+    lengths = np.arange(1, max_length + 1)
+    penalties = tf.constant(((5 + lengths) / 6) ** length_penalty, tf.float32)
 
     layout = StateLayout(state, batch_size)
     beams = layout.repeated(width, batch_size)
@@ -104,7 +106,7 @@ def beam(
     def advance(index, token, finished, scores, sums, rows, written, leaves):
         # Not at the end of the step before: here XLA gathers a cache and
         # writes to it in one pass.
-        leaves = gather(leaves, rows)
+        leaves = [tf.gather(leaf, rows) for leaf in leaves]
         logits, allowed, after = take(token, leaves, index)
         if return_state:
             after = freeze(tf.reshape(finished, [-1]), leaves, after)
@@ -202,11 +204,12 @@ def beam(
     if return_state:
         best = tf.reshape(first_rows + tf.range(num_results), [-1])
         found = layout.repeated(num_results, batch_size)
-        results.append(found.pack(gather(leaves, tf.gather(rows, best))))
+        best = tf.gather(rows, best)
+        results.append(found.pack([tf.gather(x, best) for x in leaves]))
     return tuple(results)
 
 
-def _check_results(num_results, width):
+def _check(num_results, width, length_penalty):
     arguments.whole_number(num_results, "num_results", at_least=1)
     if num_results > width:
         raise ValueError(
@@ -214,14 +217,8 @@ def _check_results(num_results, width):
             f"ends with so many answers. Received: num_results={num_results}, "
             f"width={width}"
         )
-
-
-def _penalties(length_penalty, max_length):
-    """What sums are divided by, for lengths from 1: (max_length,)."""
     if not 0 <= length_penalty < math.inf:
         raise ValueError(
             "`length_penalty` must be a number of at least 0, which ranks by "
             f"probability. Received: length_penalty={length_penalty}"
         )
-    lengths = np.arange(1, max_length + 1)
-    return tf.constant(((5 + lengths) / 6) ** length_penalty, tf.float32)

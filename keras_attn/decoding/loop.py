@@ -43,7 +43,8 @@ def decode(
     batch_size = arguments.size(batch_size)
     max_length = arguments.whole_number(max_length, "max_length", at_least=1)
     end_id = arguments.whole_number(end_id, "end_id")
-    limits = arguments.limits(limits, batch_size)
+    if limits is not None:
+        limits = arguments.limits(limits, batch_size)
     layout = StateLayout(state, batch_size)
     take = stepper(
         step,

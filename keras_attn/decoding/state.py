@@ -15,18 +15,28 @@ class StateLayout:
     """
 
     def __init__(self, state, batch_size):
-        self.state = state
-        paths = tree.flatten_with_path(_carried(state))
+        self._kind = type(state).__name__
+        self._is_parted = isinstance(state, State)
+        self.state = state if self._is_parted else State(state)
+        paths = tree.flatten_with_path(self.state.carried)
         self.paths = [path for path, _ in paths]
         # What loops hand on; the constant leaves stay outside.
         self.leaves = [tf.convert_to_tensor(leaf) for _, leaf in paths]
+        rows = None if tf.is_tensor(batch_size) else batch_size
         for path, leaf in tree.flatten_with_path(state):
-            _check_rows(path, tf.convert_to_tensor(leaf), batch_size)
+            shape = tf.convert_to_tensor(leaf).shape
+            if shape.rank == 0 or not shape[:1].is_compatible_with([rows]):
+                raise ValueError(
+                    "The first axis of every leaf of `state` must be the rows: "
+                    f"batch_size={rows}. Received: {_name(path)} with shape "
+                    f"{tuple(shape)}. Repeat for each row what all of them "
+                    "share."
+                )
 
     def pack(self, leaves):
         """Put carried leaves together as the state was."""
-        carried = tree.pack_sequence_as(_carried(self.state), leaves)
-        if isinstance(self.state, State):
+        carried = tree.pack_sequence_as(self.state.carried, leaves)
+        if self._is_parted:
             return self.state._replace(carried=carried)
         return carried
 
@@ -42,23 +52,34 @@ class StateLayout:
         Raises:
             ValueError: If the structure, a dtype or a shape is another.
         """
-        if isinstance(state, State) != isinstance(self.state, State):
+        if isinstance(state, State) != self._is_parted:
             raise ValueError(
                 "`step` must return a `State` where `encode` does, and only "
-                f"there. `encode` returned a {type(self.state).__name__}, "
-                f"`step` a {type(state).__name__}"
+                f"there. `encode` returned a {self._kind}, `step` a "
+                f"{type(state).__name__}"
             )
-        paths = tree.flatten_with_path(_carried(state))
+        paths = tree.flatten_with_path(
+            state.carried if self._is_parted else state
+        )
         if [path for path, _ in paths] != self.paths:
             raise ValueError(
                 "`step` must return a state with the leaves that it was given. "
                 f"It was given: {_names(self.paths)}. It returned: "
                 f"{_names(path for path, _ in paths)}"
             )
-        return [
-            _like(path, old, new)
-            for (path, new), old in zip(paths, self.leaves, strict=True)
-        ]
+        leaves = [tf.convert_to_tensor(leaf) for _, leaf in paths]
+        for path, old, new in zip(self.paths, self.leaves, leaves, strict=True):
+            fits = new.shape.is_compatible_with(old.shape)
+            if new.dtype != old.dtype or not fits:
+                raise ValueError(
+                    "`step` must leave dtypes and shapes of the state as they "
+                    f"are. {_name(path)} was {tuple(old.shape)} "
+                    f"{old.dtype.name} and became {tuple(new.shape)} "
+                    f"{new.dtype.name}. Have `encode` make room for all "
+                    "`max_length` tokens."
+                )
+            new.set_shape(old.shape)
+        return leaves
 
     def repeated(self, times: int, batch_size) -> "StateLayout":
         """Each row several times: (batch, ...) to (batch · times, ...).
@@ -72,12 +93,8 @@ class StateLayout:
         state = tree.map_structure(
             lambda leaf: tf.repeat(leaf, times, axis=0), self.state
         )
+        state = state if self._is_parted else state.carried
         return StateLayout(state, batch_size * times)
-
-
-def gather(leaves, rows):
-    """Take rows of each leaf."""
-    return [tf.gather(leaf, rows) for leaf in leaves]
 
 
 def freeze(finished, old, new):
@@ -88,40 +105,9 @@ def freeze(finished, old, new):
     ]
 
 
-def _carried(state):
-    return state.carried if isinstance(state, State) else state
-
-
 def _where(rows, yes, no):
     ones = [1] * (yes.shape.rank - 1)
     return tf.where(tf.reshape(rows, [-1, *ones]), yes, no)
-
-
-def _check_rows(path, leaf, batch_size):
-    rows = None if tf.is_tensor(batch_size) else batch_size
-    shape = leaf.shape
-    if shape.rank is not None and (
-        shape.rank == 0 or not shape[:1].is_compatible_with([rows])
-    ):
-        raise ValueError(
-            "The first axis of every leaf of `state` must be the rows: "
-            f"batch_size={rows}. Received: {_name(path)} with shape "
-            f"{tuple(shape)}. Repeat for each row what all of them share."
-        )
-
-
-def _like(path, old, new):
-    """Check that a leaf keeps its dtype and shape, and note the shape."""
-    new = tf.convert_to_tensor(new)
-    if new.dtype != old.dtype or not new.shape.is_compatible_with(old.shape):
-        raise ValueError(
-            "`step` must leave dtypes and shapes of the state as they are. "
-            f"{_name(path)} was {tuple(old.shape)} {old.dtype.name} and became "
-            f"{tuple(new.shape)} {new.dtype.name}. Have `encode` make room for "
-            "all `max_length` tokens."
-        )
-    new.set_shape(old.shape)
-    return new
 
 
 def _name(path):

@@ -41,7 +41,6 @@ def test_each_row_has_a_first_token():
 
 
 def test_limits_are_for_each_row():
-    assert arguments.limits(None, 2) is None
     assert arguments.limits([4, 0], 2).numpy().tolist() == [4, 0]
     with pytest.raises(ValueError, match="one for all of them is `max_length`"):
         arguments.limits(4, 2)

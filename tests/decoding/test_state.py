@@ -7,7 +7,6 @@ import tensorflow as tf
 from keras_attn.base.state import State
 from keras_attn.decoding.state import StateLayout
 from keras_attn.decoding.state import freeze
-from keras_attn.decoding.state import gather
 
 STATE = State(
     carried=[{"cache": tf.ones([2, 3])}, {"cache": tf.zeros([2, 3])}],
@@ -38,13 +37,13 @@ def test_what_is_constant_stays_whatever_a_step_returns():
     assert after.carried[1]["cache"].numpy().tolist() == [[1] * 3] * 2
 
 
-def test_rows_are_repeated_and_gathered():
+def test_rows_are_repeated():
     layout = StateLayout(STATE, 2).repeated(2, 2)
     memory = layout.state.constant["memory"][0]
     assert memory.numpy().tolist() == [7, 7, 8, 8]
     layout = StateLayout(tf.constant([[1.0], [2.0]]), 2).repeated(2, 2)
-    (leaf,) = gather(layout.leaves, [3, 0, 0, 1])
-    assert leaf.numpy()[:, 0].tolist() == [2, 1, 1, 1]
+    (leaf,) = layout.leaves
+    assert leaf.numpy()[:, 0].tolist() == [1, 1, 2, 2]
 
 
 def test_finished_rows_keep_their_leaves():
