@@ -18,8 +18,11 @@ class Tokenizer(tf.Module):
 
     The base of all tokenizers. It runs eagerly, in `tf.function`, in `tf.data`
     and in a SavedModel, which takes the vocabulary along as an asset and needs
-    no further library to serve. Subclasses define `_tokenize`, `_detokenize`
-    and `get_config`, and register with `files.register`.
+    no further library to serve. Ids lie below `vocabulary_size`; `pad_id`,
+    `start_id`, `end_id`, `unknown_id` and `mask_id` are those of the special
+    tokens, None where the vocabulary has no such token. Subclasses define
+    `_tokenize`, `_detokenize` and `get_config`, and register with
+    `files.register`.
 
     Args:
         vocabulary: Tokens in order of their ids.
@@ -42,7 +45,14 @@ class Tokenizer(tf.Module):
             own = {"unknown": unknown_token}
             special_tokens = {**(special_tokens or {}), **own}
         self._vocabulary = Vocabulary(vocabulary)
-        self._special = SpecialTokens.find(self._vocabulary.ids, special_tokens)
+        ids = self._vocabulary.ids
+        self._special = SpecialTokens.find(ids, special_tokens)
+        self.vocabulary_size = len(self._vocabulary)
+        self.pad_id = ids.get(self._special.pad)
+        self.start_id = ids.get(self._special.start)
+        self.end_id = ids.get(self._special.end)
+        self.unknown_id = ids.get(self._special.unknown)
+        self.mask_id = ids.get(self._special.mask)
 
     def __call__(self, strings):
         if isinstance(strings, tf.RaggedTensor):
@@ -163,11 +173,6 @@ class Tokenizer(tf.Module):
         """The tokens in order of their ids."""
         return list(self._vocabulary.tokens)
 
-    @property
-    def vocabulary_size(self) -> int:
-        """How many ids there are: they lie below it."""
-        return len(self._vocabulary)
-
     def id_of(self, token: str) -> int:
         """The id of a token of the vocabulary."""
         return self._vocabulary.id_of(token)
@@ -176,31 +181,6 @@ class Tokenizer(tf.Module):
     def special_tokens(self) -> SpecialTokens:
         """The tokens that stand for no text, by part: `{"pad": "[PAD]"}`."""
         return self._special
-
-    @property
-    def pad_id(self) -> int | None:
-        """Fills rows; None if the vocabulary has no such token."""
-        return self._vocabulary.ids.get(self._special.pad)
-
-    @property
-    def start_id(self) -> int | None:
-        """Opens a text; None if the vocabulary has no such token."""
-        return self._vocabulary.ids.get(self._special.start)
-
-    @property
-    def end_id(self) -> int | None:
-        """Ends a text; None if the vocabulary has no such token."""
-        return self._vocabulary.ids.get(self._special.end)
-
-    @property
-    def unknown_id(self) -> int | None:
-        """What is not in the vocabulary; None if there is no such token."""
-        return self._vocabulary.ids.get(self._special.unknown)
-
-    @property
-    def mask_id(self) -> int | None:
-        """Hides a token; None if the vocabulary has no such token."""
-        return self._vocabulary.ids.get(self._special.mask)
 
     def get_config(self) -> dict:
         """The keyword arguments of the constructor, as plain values."""
