@@ -23,7 +23,7 @@ def as_rows(inputs, pad_id: int | None):
             name: as_rows(ids, 0 if name == "segments" else pad_id)
             for name, ids in inputs.items()
         }
-    if not _is_ragged(inputs):
+    if not hasattr(inputs, "row_lengths"):  # no RaggedTensor
         return inputs
     if pad_id is None:
         raise ValueError(
@@ -58,7 +58,7 @@ def lengths_of(inputs, pad_id: int | None):
         )
     if isinstance(inputs, dict):
         inputs = inputs["tokens"]
-    if _is_ragged(inputs):
+    if hasattr(inputs, "row_lengths"):
         lengths = ops.cast(inputs.row_lengths(), "int32")
         return ops.cast(inputs.to_tensor(pad_id or 0), "int32"), lengths
     tokens = ops.cast(ops.convert_to_tensor(inputs), "int32")
@@ -94,7 +94,3 @@ def before_last(tokens, lengths, start_id: int):
     last = ops.take_along_axis(wider, before[:, None], axis=1)[:, 0]
     last = ops.where(lengths > 0, last, start_id)
     return {"tokens": tokens, "lengths": before}, last
-
-
-def _is_ragged(ids):
-    return hasattr(ids, "row_lengths")  # a RaggedTensor

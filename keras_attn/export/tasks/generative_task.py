@@ -164,10 +164,6 @@ class GenerativeTask(Task):
         outputs = {"text": text, "truncated": truncated, **outputs}
         return blank_invalid(outputs, valid)
 
-    def limits(self, valid):
-        """The most tokens for each row: (batch,); none if it is not valid."""
-        return tf.where(valid, self.search.max_length, 0)
-
     def align(self, inputs, start_id, valid):
         """Search for answers, and tell where each of their tokens attended.
 
@@ -181,7 +177,8 @@ class GenerativeTask(Task):
         """
         length = self.search.max_length
         state = self.model.encode(inputs, length)
-        found = self.search.find(state, start_id, self.limits(valid))
+        limits = tf.where(valid, length, 0)
+        found = self.search.find(state, start_id, limits)
         tokens = found["tokens"]
         fed = tf.concat([start_id[:, None], tokens[:, :-1]], axis=1)
         written = tf.sequence_mask(found["lengths"], length)
@@ -194,8 +191,10 @@ class GenerativeTask(Task):
 
     def _answer(self, given, *, fixed=False, find=None):
         inputs, valid, truncated = self._read(given, fixed=fixed)
-        found = (find or self._find)(*inputs, self.limits(valid))
-        return self.reply(valid=valid, truncated=truncated, **found)
+        limits = tf.where(valid, self.search.max_length, 0)
+        found = (find or self._find)(*inputs, limits)
+        score = found["log_probability"]
+        return self.reply(found["tokens"], valid, truncated, score=score)
 
     def _answer_with_options(
         self, given, max_length, temperature, seed, *, fixed=False, draw=None
@@ -205,7 +204,8 @@ class GenerativeTask(Task):
             valid, max_length, temperature, most=self.search.max_length
         )
         found = (draw or self._draw)(*inputs, limits, temperature, seed)
-        return self.reply(valid=valid, truncated=truncated, **found)
+        score = found["log_probability"]
+        return self.reply(found["tokens"], valid, truncated, score=score)
 
     def _score(self, given, answer):
         inputs, valid, truncated = self._read(given)
@@ -227,14 +227,12 @@ class GenerativeTask(Task):
 
     def _find(self, *inputs):
         *inputs, limits = inputs
-        return _written(self.search.find(*self._begin(*inputs), limits))
+        return self.search.find(*self._begin(*inputs), limits)
 
     def _draw(self, *inputs):
         *inputs, limits, temperature, seed = inputs
         state, start_id = self._begin(*inputs)
-        return _written(
-            self.search.draw(state, start_id, limits, temperature, seed)
-        )
+        return self.search.draw(state, start_id, limits, temperature, seed)
 
     def _xla_signatures(self):
         if not self.xla:
@@ -291,7 +289,3 @@ def spell(tokenizer: Tokenizer, ids, real):
     ids = tf.minimum(ids, tokenizer.vocabulary_size - 1)
     tokens = tokenizer.detokenize(ids[:, :, None], keep_special=True)
     return tf.where(real, tokens, "")
-
-
-def _written(found):
-    return {"tokens": found["tokens"], "score": found["log_probability"]}
