@@ -6,6 +6,7 @@ import signal
 import threading
 from concurrent import futures
 
+from keras_attn.base.wait_notice import WaitNotice
 from keras_attn.export.server.grpc_service import grpc_server
 from keras_attn.export.server.rest_service import rest_server
 from keras_attn.export.server.served_models import ServedModel
@@ -39,12 +40,13 @@ class LoopbackServer:
         self.model_name = model_name
         self.host = host
         with contextlib.ExitStack() as stack:
-            model = ServedModel(
-                folder,
-                model_name,
-                poll_seconds=poll_seconds,
-                disable_xla=disable_xla,
-            )
+            with WaitNotice("keras_attn.export", f"loading {folder}"):
+                model = ServedModel(
+                    folder,
+                    model_name,
+                    poll_seconds=poll_seconds,
+                    disable_xla=disable_xla,
+                )
             stack.callback(model.close)
             pool = stack.enter_context(futures.ThreadPoolExecutor(THREADS))
             self.grpc_port = stack.enter_context(

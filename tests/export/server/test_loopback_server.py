@@ -1,5 +1,6 @@
 import collections
 import contextlib
+import functools
 import http.client
 import json
 import pathlib
@@ -15,6 +16,8 @@ import grpc
 import pytest
 from tensorflow_serving.apis import prediction_service_pb2_grpc
 
+from keras_attn.base.wait_notice import WaitNotice
+from keras_attn.export.server import loopback_server
 from keras_attn.export.server.loopback_server import serve
 from tests.export import echo
 
@@ -194,3 +197,10 @@ def test_ten_thousand_requests_over_a_hundred_connections(separate):
 def test_a_signal_ends_the_process_cleanly(separate):
     separate.process.send_signal(signal.SIGTERM)
     assert separate.process.wait(timeout=60) == 0
+
+
+def test_it_says_that_it_loads_if_that_takes_long(folder, monkeypatch, capsys):
+    at_once = functools.partial(WaitNotice, after=0.0)
+    monkeypatch.setattr(loopback_server, "WaitNotice", at_once)
+    with serve(folder, grpc_port=0, rest_port=0):
+        assert f"loading {folder} ..." in capsys.readouterr().err
