@@ -28,19 +28,13 @@ class Config(translate.Config):
     folder: str = "build/demo"
 
 
-def export_translator(config, model, source, target, sentences, scores):
+def export_translator(config, translator, sentences, scores):
     """Write the next version of the model, tried in the C++ loader."""
     folder = pathlib.Path(config.folder) / "translator"
     print("Exporting; the C++ loader of TF Serving tries it first", flush=True)
     path = export.export_model(
-        model,
+        translator,
         folder,
-        tokenizer={"source": source, "target": target},
-        search="beam",
-        width=config.width,
-        length_penalty=translate.LENGTH_PENALTY,
-        max_length=config.length,
-        source_length=config.length,
         warmup=sentences,
         metadata={
             "description": "A small Transformer that translates phrases.",
@@ -71,18 +65,16 @@ def ask(path, sentence):
 
 def main(config):
     """Go the whole road, and return the sentence and the served answer."""
-    model, source, target = translate.train(config)
-    sentences, bleu, right = translate.score(config, model, source, target)
+    translator = translate.train(config)
+    sentences, bleu, right = translate.score(config, translator)
     path = export_translator(
         config,
-        model,
-        source,
-        target,
+        translator,
         sentences[:3],
         {"BLEU": round(bleu, 1), "right to the letter": f"{right:.1%}"},
     )
     answer = ask(path, sentences[0])
-    picture = translate.draw(config, model, source, target, sentences[0])
+    picture = translate.draw(config, translator, sentences[0])
     print("The served model was asked:")
     print(f"  {sentences[0]} -> {answer}")
     print(f"Attention weights: {picture}")

@@ -18,7 +18,7 @@ import sacrebleu
 
 from examples import flags
 from keras_attn import data
-from keras_attn import decoding
+from keras_attn import export
 from keras_attn import models
 from keras_attn import plot
 from keras_attn import text
@@ -78,47 +78,17 @@ def build_model(config, source, target):
     return model
 
 
-def translate(config, model, source, target, sentences):
-    """Translate by beam search, as strings."""
-    tokens, _ = decoding.generate(
-        model,
-        {"source": source.to_dense(sentences, config.length, start=False)},
-        search="beam",
-        width=config.width,
-        max_length=config.length,
-        start_id=target.start_id,
-        end_id=target.end_id,
-        length_penalty=LENGTH_PENALTY,
-    )
-    strings = target.detokenize(tokens[:, 0]).numpy()
-    return [string.decode() for string in strings]
-
-
-def draw(config, model, source, target, sentence):
+def draw(config, translator, sentence):
     """Draw the attention weights of one translation; return the path."""
-    rows = source.to_dense([sentence], config.length, start=False)
-    tokens = decoding.generate(
-        model,
-        {"source": rows},
-        max_length=config.length,
-        start_id=target.start_id,
-        end_id=target.end_id,
-    )
-    words = [source.vocabulary[i] for i in rows[0] if i != source.pad_id]
-    answer = [target.vocabulary[i] for i in tokens[0] if i != target.end_id]
-    # Even an empty translation has attention weights.
-    answer = answer or [target.vocabulary[target.end_id]]
-    fed = np.concatenate([[[target.start_id]], tokens[:, :-1]], axis=1)
-    weights = model.alignment({"source": rows}, fed)
-    weights = weights[0, : len(answer), : len(words)]
     path = pathlib.Path(config.folder) / "alignment.png"
     path.parent.mkdir(parents=True, exist_ok=True)
-    plot.alignment(np.array(weights), words, answer).savefig(path, dpi=150)
+    picture = plot.alignment(translator.attention([sentence]))
+    picture.savefig(path, dpi=150)
     return path
 
 
 def train(config):
-    """Learn from the training split: the model and both tokenizers."""
+    """Learn from the training split: a servable, text in and text out."""
     keras.utils.set_random_seed(config.seed)
     pairs = data.load(config.data)
     source, target = (learn_words(pairs, x) for x in ("source", "target"))
@@ -134,10 +104,18 @@ def train(config):
     model = build_model(config, source, target)
     print(f"{model.count_params():,} parameters")
     model.fit(batches.repeat(), steps_per_epoch=config.steps, shuffle=False)
-    return model, source, target
+    return export.servable(
+        model,
+        tokenizer={"source": source, "target": target},
+        search="beam",
+        width=config.width,
+        length_penalty=LENGTH_PENALTY,
+        max_length=config.length,
+        source_length=config.length,
+    )
 
 
-def score(config, model, source, target):
+def score(config, translator):
     """Translate held-out sentences, and say how well it went.
 
     Returns:
@@ -148,7 +126,7 @@ def score(config, model, source, target):
     rows = list(held_out.as_numpy_iterator())
     sentences = [row["source"].decode() for row in rows]
     wanted = [row["target"].decode() for row in rows]
-    answers = translate(config, model, source, target, sentences)
+    answers = translator.translate(sentences, verbose=0)["text"]
     right = np.mean([a == b for a, b in zip(answers, wanted, strict=True)])
     bleu = sacrebleu.corpus_bleu(answers, [wanted]).score
     print(f"{len(rows)} held-out sentences: BLEU {bleu:.1f}, {right:.1%} right")
@@ -159,9 +137,9 @@ def score(config, model, source, target):
 
 def main(config):
     """Train, and return the share of held-out sentences that are right."""
-    model, source, target = train(config)
-    sentences, _, right = score(config, model, source, target)
-    picture = draw(config, model, source, target, sentences[0])
+    translator = train(config)
+    sentences, _, right = score(config, translator)
+    picture = draw(config, translator, sentences[0])
     print(f"Attention weights: {picture}")
     return right
 
