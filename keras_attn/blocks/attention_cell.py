@@ -149,7 +149,8 @@ class AttentionCell(Layer):
         """Go on by one step.
 
         Args:
-            inputs: (batch, features).
+            inputs: (batch, features), or a step of what
+                `cells.project_inputs` made.
             states: List of (batch, size), as for the call.
             memory: What `project_memory` returned.
             positions: (batch or 1,), which step this is, for attention that
@@ -157,8 +158,9 @@ class AttentionCell(Layer):
             training: Whether anything is dropped.
 
         Returns:
-            The "output", the "context", (batch, context), and the "weights",
-            (batch, key) or (batch, heads, key), by name; and the new states.
+            By name the "output", the "query" that asked, (batch, size), the
+            "context", (batch, context), and the "weights", (batch, key) or
+            (batch, heads, key); and the new states.
         """
         advance = {
             "input": self._context_as_input,
@@ -170,14 +172,11 @@ class AttentionCell(Layer):
         def attend(query):
             return self._attend(query, memory, positions, training)
 
-        def step_cell(cell, x, states):
-            return cells.step_cell(cell, x, states, training)
+        def step_cell(cell, x, states, more=None):
+            return cells.step_cell(cell, x, states, training, more=more)
 
-        output, states, context, weights = advance(
-            inputs, states, attend, step_cell
-        )
-        outputs = {"output": output, "context": context, "weights": weights}
-        return outputs, states
+        output, states, seen = advance(inputs, states, attend, step_cell)
+        return {"output": output, **seen}, states
 
     @property
     def output_size(self) -> int:
@@ -227,36 +226,32 @@ class AttentionCell(Layer):
         return cls(**{**config, **parts})
 
     def _context_as_input(self, x, states, attend, step_cell):
-        context, weights = attend(self._hidden(states))
-        x = ops.concatenate([x, context], axis=-1)
-        output, states = step_cell(self.cell, x, states)
-        return output, states, context, weights
+        seen = attend(self._hidden(states))
+        output, states = step_cell(self.cell, x, states, seen["context"])
+        return output, states, seen
 
     def _context_in_readout(self, x, states, attend, step_cell):
         hidden, states = step_cell(self.cell, x, states)
-        context, weights = attend(hidden)
-        output = ops.concatenate([hidden, context], axis=-1)
-        return output, states, context, weights
+        seen = attend(hidden)
+        return _joined(hidden, seen["context"]), states, seen
 
     def _context_to_next_layer(self, x, states, attend, step_cell):
         first, *others = cells.layers_of(self.cell)
         own, *before = cells.states_by_layer(self.cell, states)
         hidden, after = step_cell(first, x, own)
-        context, weights = attend(hidden)
-        x = ops.concatenate([hidden, context], axis=-1)
+        seen = attend(hidden)
+        x = _joined(hidden, seen["context"])
         for cell, own in zip(others, before, strict=True):
             x, own = step_cell(cell, x, own)
             after = [*after, *own]
-        return x, after, context, weights
+        return x, after, seen
 
     def _attentional_vector(self, x, states, attend, step_cell):
         *states, fed = states
-        x = ops.concatenate([x, fed], axis=-1)
-        hidden, states = step_cell(self.cell, x, states)
-        context, weights = attend(hidden)
-        both = ops.concatenate([context, hidden], axis=-1)
-        output = self.attentional_dense(both)
-        return output, [*states, output], context, weights
+        hidden, states = step_cell(self.cell, x, states, fed)
+        seen = attend(hidden)
+        output = self.attentional_dense(_joined(seen["context"], hidden))
+        return output, [*states, output], seen
 
     def _hidden(self, states):
         """The hidden state, of a stack the last one's: by custom the first."""
@@ -273,7 +268,15 @@ class AttentionCell(Layer):
         context = context[:, 0]
         if self.gate:
             context *= ops.cast(self.gate_dense(query), context.dtype)
-        return context, weights[..., 0, :]
+        return {
+            "query": query,
+            "context": context,
+            "weights": weights[..., 0, :],
+        }
+
+
+def _joined(*vectors):
+    return ops.concatenate(vectors, axis=-1)
 
 
 def _build(cell, features):

@@ -125,8 +125,7 @@ class AttentionRNN(Layer):
             memory: What the cell's `project_memory` returned.
             states: As `initial_state` of the call.
             mask: (batch, target), False for padding.
-            keep: Which of the "output", "context" and "weights" of each step
-                are wanted.
+            keep: Which of what a step of the cell returns are wanted.
             training: Whether anything is dropped.
 
         Returns:
@@ -153,9 +152,10 @@ class AttentionRNN(Layer):
             return kept, states
 
         cells.forget_dropout(self.cell.cell)
+        x = cells.project_inputs(self.cell.cell, inputs, training)
         outcome = recur(
             step,
-            (inputs, positions),
+            (x, positions),
             self.cell.as_states(states, ops.shape(inputs)[0]),
             mask=mask,
         )

@@ -7,6 +7,7 @@ from keras import ops
 from keras import tree
 
 from keras_attn.base import argument_checks
+from keras_attn.blocks import gates
 
 KINDS = {
     "gru": keras.layers.GRUCell,
@@ -144,18 +145,43 @@ def states_by_layer(cell, states: list) -> list[list]:
     return parted
 
 
-def step_cell(cell, inputs, states: list, training=None):
+def project_inputs(cell, inputs, training=None):
+    """Make what can be made of the inputs of all steps before they are gone.
+
+    Args:
+        cell: A built cell.
+        inputs: (batch, time, features).
+        training: Whether anything is dropped.
+
+    Returns:
+        A nest of (batch, time, ...), of which `step_cell` takes one step.
+    """
+    return gates.project(layers_of(cell)[0], inputs, training)
+
+
+def step_cell(cell, inputs, states: list, training=None, *, more=None):
     """Go one step.
 
     Args:
         cell: A built cell.
-        inputs: (batch, features).
+        inputs: (batch, features), or a step of what `project_inputs` made.
         states: List of (batch, size) tensors.
         training: Whether anything is dropped.
+        more: (batch, features) that stand after the inputs, or None.
 
     Returns:
         (batch, output) and the list of new states.
     """
+    if isinstance(inputs, gates.Projected):
+        first, *others = layers_of(cell)
+        own, *before = states_by_layer(cell, states)
+        x, after = gates.step(first, inputs, own, more)
+        for each, own in zip(others, before, strict=True):
+            x, own = step_cell(each, x, own, training)
+            after = [*after, *own]
+        return x, after
+    if more is not None:
+        inputs = ops.concatenate([inputs, more], axis=-1)
     sizes = cell.state_size
     if tree.is_nested(sizes):
         states = tree.pack_sequence_as(sizes, states)

@@ -55,7 +55,7 @@ class Recurrent(Layer):
         cells.forget_dropout(self.cell)
         outputs, states = recur(
             lambda x, states: cells.step_cell(self.cell, x, states, training),
-            inputs,
+            cells.project_inputs(self.cell, inputs, training),
             cells.as_states(self.cell, initial_state, rows),
             mask=mask,
             go_backwards=self.go_backwards,
