@@ -49,6 +49,7 @@ MAY_IMPORT_WITHIN = {
         "bert": {""},
         "gpt": {""},
         "rnn_language_model": {""},
+        "rnn_seq2seq": {""},
         "sequence_regressor": {""},
         "transformer": {""},
     },

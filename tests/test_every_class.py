@@ -36,6 +36,7 @@ CONTRACTS = {
     "models.BERT": "models/bert/test_model.py",
     "models.GPT": "models/gpt/test_model.py",
     "models.RNNLanguageModel": "models/rnn_language_model/test_model.py",
+    "models.RNNSeq2Seq": "models/rnn_seq2seq/test_model.py",
     "models.SequenceRegressor": "models/sequence_regressor/test_model.py",
     "models.Transformer": "models/transformer/test_model.py",
 }

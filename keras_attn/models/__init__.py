@@ -1,6 +1,7 @@
 """Whole networks, in their published sizes.
 
 Transformer     encoder and decoder: a text to another
+RNNSeq2Seq      the same, recurrent: with attention, or through one vector
 GPT             decoder: a text and how it goes on
 RNNLanguageModel
                 the same with one recurrent state as its memory
@@ -12,6 +13,7 @@ SequenceRegressor
 from keras_attn.models.bert.model import BERT
 from keras_attn.models.gpt.model import GPT
 from keras_attn.models.rnn_language_model.model import RNNLanguageModel
+from keras_attn.models.rnn_seq2seq.model import RNNSeq2Seq
 from keras_attn.models.sequence_regressor.model import SequenceRegressor
 from keras_attn.models.transformer.model import Transformer
 
@@ -19,6 +21,7 @@ __all__ = [
     "BERT",
     "GPT",
     "RNNLanguageModel",
+    "RNNSeq2Seq",
     "SequenceRegressor",
     "Transformer",
 ]

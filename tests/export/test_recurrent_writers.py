@@ -7,10 +7,13 @@ from keras_attn.export import LoadedModel
 from keras_attn.export import export_model
 from keras_attn.export import serve
 from keras_attn.models import RNNLanguageModel
+from keras_attn.models import RNNSeq2Seq
 from tests.export import echo
 from tests.export import served
 from tests.export.writers import PROMPTS
+from tests.export.writers import SOURCE
 from tests.export.writers import TARGET
+from tests.export.writers import TEXTS
 from tests.models.stepping import set_random
 
 
@@ -52,6 +55,63 @@ def test_a_server_writes_what_the_forward_pass_would(tmp_path):
     expected = [written(model, prompt) for prompt in prompts]
     assert answer["outputs"]["text"] == expected
     assert len(set(expected)) > 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("attention", ["additive", None])
+def test_a_server_translates_as_the_forward_pass_would(attention, tmp_path):
+    model = RNNSeq2Seq(
+        SOURCE.vocabulary_size,
+        TARGET.vocabulary_size,
+        units=7,
+        attention=attention,
+    )
+    set_random(model, np.random.default_rng(3), scale=0.9)
+    folder = tmp_path / "translator"
+    version = export_model(  # which verifies it in the C++ loader
+        model,
+        folder,
+        tokenizer={"source": SOURCE, "target": TARGET},
+        max_length=4,
+        source_length=6,
+        # The source's END as the target's START: no answer ends with it.
+        start_id=TARGET.end_id,
+        forbidden_ids=(0,),
+    )
+    assert not served.other_ops(version)
+    texts = [text.decode() for text in TEXTS[:5]]
+    with serve(folder, grpc_port=0, rest_port=0) as server:
+
+        def ask(signature):
+            _, answer = echo.http(
+                server.rest_port,
+                "/v1/models/translator:predict",
+                {"inputs": texts, "signature_name": signature},
+            )
+            return answer.get("outputs")
+
+        answers, weights = ask("translate"), ask("attention")
+    expected = [translated(model, text) for text in texts]
+    assert answers["text"] == expected
+    assert len(set(expected)) > 1
+    assert (weights is None) == (attention is None)
+    if weights:
+        # The first text is one token and its end.
+        first = np.array(weights["weights"])[0, 0]
+        np.testing.assert_allclose(first[:2].sum(), 1.0, rtol=1e-5)
+
+
+def translated(model, text):
+    """What the forward pass finds likeliest, token by token, but padding."""
+    source = [*SOURCE(text).numpy().tolist(), SOURCE.end_id]
+    answer = []
+    while len(answer) < 4 and TARGET.end_id not in answer:
+        target = [TARGET.end_id, *answer]
+        given = {"source": source, "target": target}
+        logits = model({side: np.array([x]) for side, x in given.items()})
+        logits = logits[0, -1]
+        answer.append(1 + int(np.argmax(logits[1:])))
+    return TARGET.detokenize(np.array(answer)).numpy().decode()
 
 
 def test_numbers_that_a_text_depends_on_are_asked_with_ids(tmp_path):

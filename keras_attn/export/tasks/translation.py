@@ -105,7 +105,7 @@ class Translation(GenerativeTask):
     def further_signatures(self) -> list[Signature]:
         example = {"text": text_column(self.example_inputs()[0][-1])}
         signatures = []
-        if hasattr(self.model, "alignment"):
+        if callable(getattr(self.model, "alignment", None)):
             signatures.append(
                 self.signature("attention", self._attention, example)
             )
