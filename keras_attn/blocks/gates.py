@@ -89,13 +89,10 @@ def _step_gru(cell, product, states):
         reset = gate(x_r + h_r)
         candidate = new(x_h + reset * h_h)
     else:
-        gates, last = (
-            _weight(
-                cell.recurrent_kernel, dtype, lambda w, part=part: w[:, part]
-            )
-            for part in (slice(2 * units), slice(2 * units, None))
-        )
-        h_z, h_r = ops.split(ops.matmul(h, gates), 2, axis=-1)
+        kernel = cell.recurrent_kernel
+        both = _weight(kernel, dtype, lambda w: w[:, : 2 * units])
+        last = _weight(kernel, dtype, lambda w: w[:, 2 * units :])
+        h_z, h_r = ops.split(ops.matmul(h, both), 2, axis=-1)
         reset = gate(x_r + h_r)
         candidate = new(x_h + ops.matmul(reset * h, last))
     update = gate(x_z + h_z)

@@ -5,15 +5,15 @@ from keras import ops
 
 from keras_attn.base import argument_checks
 from keras_attn.base.layer import Layer
+from keras_attn.blocks import cells
 from keras_attn.blocks.attention_cell import AttentionCell
 from keras_attn.blocks.attention_rnn import AttentionRNN
-from keras_attn.blocks.cells import make_cell
 from keras_attn.blocks.fresh_config import restored
 from keras_attn.blocks.fresh_config import unshared
 from keras_attn.blocks.recurrent import Recurrent
+from keras_attn.models.rnn_seq2seq.initial_state import InitialState
 from keras_attn.ops import masks
 
-INITIAL_STATES = ("final", "backward")
 READOUTS = (None, "maxout")
 
 
@@ -21,14 +21,12 @@ READOUTS = (None, "maxout")
 class RecurrentDecoder(Layer):
     """Writes with a cell, from the last states of an encoder.
 
-        s(0) = h                             "final", in one direction
-               tanh(W_s [→h; ←h])            "final", in both
-               tanh(W_s ←h)                  "backward"
         s(t) = cell(x(t), s(t - 1))          without attention
                cell([x(t); c], s(t - 1))     with `constant_context`, c = h
         t(t) = maxout(U_o s(t - 1) + V_o x(t) + C_o c(t))    "maxout"
 
-    and `AttentionCell` says what it does with attention. The number l of the
+    `InitialState` says what s(0) is, and `AttentionCell` what s(t) is with
+    attention. The number l of the
     maxout is `readout_units`: the greater of each pair of 2 l numbers.
 
     Args:
@@ -71,11 +69,8 @@ class RecurrentDecoder(Layer):
         **kwargs,
     ):
         super().__init__(**kwargs)
-        argument_checks.choice(initial_state, "initial_state", INITIAL_STATES)
         argument_checks.choice(readout, "readout", READOUTS)
-        _check_together(
-            attention, context, bidirectional, initial_state, readout
-        )
+        _check_maxout(readout, attention, context)
         own = {"dtype": self.dtype_policy}
         self.cell = cell
         self.units = units
@@ -90,27 +85,23 @@ class RecurrentDecoder(Layer):
         self.use_bias = use_bias
         self.dropout = dropout
         self.supports_masking = True
-        stack = make_cell(
+        stack = cells.make_cell(
             cell, units, num_layers, use_bias=use_bias, dropout=dropout, **own
         )
-        self.states_of_layer = 2 if cell == "lstm" else 1
         if attention is None:
             self.rnn = Recurrent(stack, **own)
         else:
-            stack = AttentionCell(stack, attention, context=context, **own)
-            self.rnn = AttentionRNN(stack, return_sequences=True, **own)
-        self.bridges = []
-        if bidirectional:
-            self.bridges = [
-                keras.layers.Dense(
-                    units,
-                    "tanh",
-                    use_bias=use_bias,
-                    name=f"initial_state_{number}",
-                    **own,
-                )
-                for number in range(num_layers * self.states_of_layer)
-            ]
+            attending = AttentionCell(stack, attention, context=context, **own)
+            self.rnn = AttentionRNN(attending, return_sequences=True, **own)
+        self.start_states = InitialState(
+            initial_state,
+            units,
+            states_of_layer=len(cells.state_sizes(stack)) // num_layers,
+            bidirectional=bidirectional,
+            use_bias=use_bias,
+            name="initial_state",
+            **own,
+        )
         self.maxout_dense = None
         if readout == "maxout":
             self.maxout_dense = keras.layers.Dense(
@@ -121,11 +112,9 @@ class RecurrentDecoder(Layer):
             )
         self.drop = keras.layers.Dropout(dropout, **own)
 
-    def build(self, inputs_shape, memory_shape):
+    def build(self, inputs_shape, memory_shape, final_shape):
+        self.start_states.build(final_shape)
         batch, target, features = inputs_shape
-        both = self.bidirectional and self.initial_state == "final"
-        for bridge in self.bridges:
-            bridge.build((batch, self.units * (1 + both)))
         width = features
         if self.constant_context:
             width += self.units * (1 + self.bidirectional)
@@ -142,8 +131,8 @@ class RecurrentDecoder(Layer):
         self,
         inputs,
         memory,
-        *,
         final,
+        *,
         mask=None,
         inputs_mask=None,
         memory_mask=None,
@@ -186,23 +175,9 @@ class RecurrentDecoder(Layer):
         constant = {}
         if self.attention is not None:
             constant["memory"] = self.rnn.cell.project_memory(memory, mask=mask)
-        last = self._by_direction(final)[-1]
         if self.constant_context:
-            constant["context"] = _joined([own[0] for own in last])
-        if not self.bidirectional:
-            states = list(final)
-        else:
-            pairs = [
-                list(zip(*layer, strict=True))
-                for layer in self._by_direction(final)
-            ]
-            pairs = [pair for layer in pairs for pair in layer]
-            if self.initial_state == "backward":
-                pairs = [pair[1:] for pair in pairs]
-            states = [
-                bridge(_joined(pair))
-                for bridge, pair in zip(self.bridges, pairs, strict=True)
-            ]
+            constant["context"] = self.start_states.last_hidden(final)
+        states = self.start_states(list(final))
         if self.attention is not None:
             states = self.rnn.cell.as_states(states, ops.shape(memory)[0])
         return states, constant
@@ -259,15 +234,6 @@ class RecurrentDecoder(Layer):
         attention = None if attention is None else restored(attention)
         return cls(**{**config, "attention": attention})
 
-    def _by_direction(self, final):
-        """The encoder's last states: a list of them by layer and direction."""
-        number = self.states_of_layer
-        parts = [
-            list(final[i : i + number]) for i in range(0, len(final), number)
-        ]
-        number = 1 + self.bidirectional
-        return [parts[i : i + number] for i in range(0, len(parts), number)]
-
     def _fed(self, inputs, constant):
         """The inputs of one or all steps, with the constant context."""
         if not self.constant_context:
@@ -294,13 +260,7 @@ def _joined(vectors):
     return ops.concatenate(list(vectors), axis=-1)
 
 
-def _check_together(attention, context, bidirectional, initial_state, readout):
-    if initial_state == "backward" and not bidirectional:
-        raise ValueError(
-            '`initial_state="backward"` starts from an encoder that reads '
-            "backwards too. Received: bidirectional=False. Make it True, or "
-            'use `initial_state="final"`.'
-        )
+def _check_maxout(readout, attention, context):
     if readout == "maxout" and (attention is None or context != "input"):
         raise ValueError(
             "The maxout reads the context that entered with the input. "

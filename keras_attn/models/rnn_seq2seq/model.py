@@ -135,7 +135,7 @@ class RNNSeq2Seq(PresetModel):
         source = keras.Input((None,), dtype="int32", name="source")
         target = keras.Input((None,), dtype="int32", name="target")
         memory, *final = reader(source_embedding(source))
-        x = decoder(target_embedding(target), memory, final=final)
+        x = decoder(target_embedding(target), memory, final)
         inputs = {"source": source, "target": target}
         super().__init__(inputs, project(x), dtype=dtype, **kwargs)
         self.source_embedding = source_embedding
@@ -195,7 +195,7 @@ class RNNSeq2Seq(PresetModel):
         x = self.decoder(
             self.target_embedding(tokens),
             memory,
-            final=final,
+            final,
             # A step does not ask either whether it is fed padding.
             mask=ops.ones_like(tokens, dtype="bool"),
             memory_mask=mask,

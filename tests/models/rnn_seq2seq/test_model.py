@@ -113,13 +113,14 @@ def expected(kind, model, source, target):
             )
             outputs.append(output)
         return dense(model.project, np.stack(outputs, axis=1))
+    bridges = decoder.start_states.dense_layers
     if kind == "bahdanau":
         ((_, backward),) = final[0]
-        final = [[np.tanh(dense(decoder.bridges[0], backward))]]
+        final = [[np.tanh(dense(bridges[0], backward))]]
     if kind == "local_layer":
         final = [
             [np.tanh(dense(bridge, np.concatenate(own[0], axis=-1)))]
-            for bridge, own in zip(decoder.bridges, final, strict=True)
+            for bridge, own in zip(bridges, final, strict=True)
         ]
         last = np.concatenate([memory[:, -1, :6], memory[:, 0, 6:]], axis=-1)
         context = np.repeat(last[:, None], TARGET, axis=1)
