@@ -48,6 +48,7 @@ MAY_IMPORT_WITHIN = {
         "": set(),
         "bert": {""},
         "gpt": {""},
+        "rnn_captioner": {""},
         "rnn_language_model": {""},
         "rnn_seq2seq": {""},
         "sequence_regressor": {""},

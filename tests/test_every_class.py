@@ -35,6 +35,7 @@ CONTRACTS = {
     "layers.TokenEmbedding": "embeddings/test_token.py",
     "models.BERT": "models/bert/test_model.py",
     "models.GPT": "models/gpt/test_model.py",
+    "models.RNNCaptioner": "models/rnn_captioner/test_model.py",
     "models.RNNLanguageModel": "models/rnn_language_model/test_model.py",
     "models.RNNSeq2Seq": "models/rnn_seq2seq/test_model.py",
     "models.SequenceRegressor": "models/sequence_regressor/test_model.py",

@@ -8,10 +8,12 @@ RNNLanguageModel
 BERT            encoder: a text as vectors
 SequenceRegressor
                 a sequence, of tokens, vectors or frames, to numbers or classes
+RNNCaptioner    an image to a text, by a recurrent decoder that attends to it
 """
 
 from keras_attn.models.bert.model import BERT
 from keras_attn.models.gpt.model import GPT
+from keras_attn.models.rnn_captioner.model import RNNCaptioner
 from keras_attn.models.rnn_language_model.model import RNNLanguageModel
 from keras_attn.models.rnn_seq2seq.model import RNNSeq2Seq
 from keras_attn.models.sequence_regressor.model import SequenceRegressor
@@ -20,6 +22,7 @@ from keras_attn.models.transformer.model import Transformer
 __all__ = [
     "BERT",
     "GPT",
+    "RNNCaptioner",
     "RNNLanguageModel",
     "RNNSeq2Seq",
     "SequenceRegressor",

@@ -1,15 +1,22 @@
 """Recurrent models that write, exported and asked as a server does it."""
 
+import base64
+
 import numpy as np
 import pytest
 
+from keras_attn.decoding import generate
 from keras_attn.export import LoadedModel
 from keras_attn.export import export_model
+from keras_attn.export import servable
 from keras_attn.export import serve
+from keras_attn.image.decode import decode_image
+from keras_attn.models import RNNCaptioner
 from keras_attn.models import RNNLanguageModel
 from keras_attn.models import RNNSeq2Seq
 from tests.export import echo
 from tests.export import served
+from tests.export.image_files import GOOD
 from tests.export.writers import PROMPTS
 from tests.export.writers import SOURCE
 from tests.export.writers import TARGET
@@ -112,6 +119,48 @@ def translated(model, text):
         logits = logits[0, -1]
         answer.append(1 + int(np.argmax(logits[1:])))
     return TARGET.detokenize(np.array(answer)).numpy().decode()
+
+
+@pytest.mark.slow
+def test_a_server_captions_as_the_model_does(tmp_path):
+    model = RNNCaptioner(
+        TARGET.vocabulary_size, units=7, image_shape=(8, 16, 3)
+    )
+    set_random(model, np.random.default_rng(3), scale=0.3)
+    special = (0, 1, 2, 4)
+    made = servable(
+        model, tokenizer=TARGET, max_length=5, forbidden_ids=special
+    )
+    verbs = ["caption", "caption_with_options", "score", "attention"]
+    assert list(made.signatures) == verbs
+    folder = tmp_path / "captioner"
+    version = export_model(made, folder)  # verified in the C++ loader
+    assert not served.other_ops(version)
+    files = [GOOD["png"], GOOD["wide"], b"no image"]
+    expected = made.attention(files)
+    column = [{"b64": base64.b64encode(file).decode()} for file in files]
+    with serve(folder, grpc_port=0, rest_port=0) as server:
+        status, answer = echo.http(
+            server.rest_port,
+            "/v1/models/captioner:predict",
+            {"inputs": column, "signature_name": "attention"},
+        )
+    assert status == 200
+    assert answer["outputs"]["text"] == expected["text"].tolist()
+    assert answer["outputs"]["valid"] == [True, True, False]
+    weights = np.array(answer["outputs"]["weights"])
+    assert weights.shape == (3, 5, 1, 2)
+    np.testing.assert_allclose(weights, expected["weights"], atol=1e-5)
+    tokens = generate(
+        model,
+        np.stack([decode_image(file, (8, 16)) for file in files[:2]]),
+        max_length=5,
+        start_id=TARGET.start_id,
+        end_id=TARGET.end_id,
+        forbidden_ids=special,
+    )
+    texts = [text.decode() for text in TARGET.detokenize(tokens).numpy()]
+    assert answer["outputs"]["text"] == [*texts, ""]
 
 
 def test_numbers_that_a_text_depends_on_are_asked_with_ids(tmp_path):

@@ -19,6 +19,7 @@ from keras_attn.export.tasks.token_classification import TokenClassification
 from keras_attn.export.tasks.translation import Translation
 from keras_attn.models.bert.model import BERT
 from keras_attn.models.gpt.model import GPT
+from keras_attn.models.rnn_captioner.model import RNNCaptioner
 from keras_attn.models.rnn_language_model.model import RNNLanguageModel
 from keras_attn.models.rnn_seq2seq.model import RNNSeq2Seq
 from keras_attn.models.sequence_regressor.model import SequenceRegressor
@@ -41,6 +42,7 @@ _BY_CLASS: dict[type, type[Task] | Callable] = {
     Transformer: Translation,
     RNNSeq2Seq: Translation,
     GPT: TextGeneration,
+    RNNCaptioner: Captioning,
     BERT: lambda model: _BY_HEAD[model.config["head"]],
     # What it is conditioned on is numbers, which no text can hold.
     RNNLanguageModel: lambda model: (

@@ -1,0 +1,1 @@
+"""Captioners whose decoder is recurrent."""
