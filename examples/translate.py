@@ -126,7 +126,7 @@ def score(config, translator):
     rows = list(held_out.as_numpy_iterator())
     sentences = [row["source"].decode() for row in rows]
     wanted = [row["target"].decode() for row in rows]
-    answers = translator.translate(sentences, verbose=0)["text"]
+    answers = translator.translate(sentences, verbose=0)["text"].tolist()
     right = np.mean([a == b for a, b in zip(answers, wanted, strict=True)])
     bleu = sacrebleu.corpus_bleu(answers, [wanted]).score
     print(f"{len(rows)} held-out sentences: BLEU {bleu:.1f}, {right:.1%} right")
