@@ -431,7 +431,9 @@ def test_what_fills_up_a_prompt_may_be_anything(sequence, rng):
 @pytest.mark.parametrize("flash_attention", [True, None])
 def test_flash_attention_reads_prompts_in_tiles(flash_attention, sequence, rng):
     layer = make("mha", rng, flash_attention=flash_attention)
-    read = tf.function(lambda x: layer.prefill(x, [4, 2, 5], 1)[0])
+    read = tf.function(
+        lambda x: layer.prefill(x, [4, 2, 5], 1)[0], autograph=False
+    )
     graph = read.get_concrete_function(sequence).graph
     loops = [op for op in graph.get_operations() if "While" in op.type]
     assert bool(loops) == bool(flash_attention)

@@ -59,7 +59,10 @@ def test_frequencies_are_those_of_the_filtered_softmax(case):
     rows = 20_000
     options, kept, temperature = FILTERS[case]
     logits = np.array([1.0, 2.0, 0.0, -1.0, 1.5])
-    run = tf.function(lambda: sample(**fixed(logits, rows), seed=5, **options))
+    run = tf.function(
+        lambda: sample(**fixed(logits, rows), seed=5, **options),
+        autograph=False,
+    )
     tokens = run().numpy()[:, 0]
     assert set(tokens) == set(kept)
     shares = np.exp(logits[kept] / temperature)
@@ -73,7 +76,8 @@ def test_frequencies_are_those_of_the_filtered_softmax(case):
 def test_steps_of_a_row_draw_independently():
     rows, length = 2000, 6
     options = fixed([0.0, 0.0], rows) | {"max_length": length, "end_id": -1}
-    tokens = tf.function(lambda: sample(**options, seed=1))().numpy()
+    run = tf.function(lambda: sample(**options, seed=1), autograph=False)
+    tokens = run().numpy()
     patterns = tokens @ 2 ** np.arange(length)
     counts = np.bincount(patterns, minlength=2**length)
     expected = rows / 2**length
@@ -90,7 +94,9 @@ def test_a_row_depends_on_its_own_seed_and_options_alone(rng, jit_compile):
     def run(rows, **options):
         together = settings(table[rows], start=start[rows])
         run = tf.function(
-            lambda: sample(**together, **options), jit_compile=jit_compile
+            lambda: sample(**together, **options),
+            autograph=False,
+            jit_compile=jit_compile,
         )
         return run().numpy()
 

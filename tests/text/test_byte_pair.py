@@ -269,7 +269,9 @@ def ours(peer, tmp_path_factory):
     peer.model.save(str(folder))
     tokenizer = BytePairTokenizer.from_huggingface(folder)
     in_graph = tf.function(
-        tokenizer.__call__, input_signature=[tf.TensorSpec([None], tf.string)]
+        tokenizer.__call__,
+        input_signature=[tf.TensorSpec([None], tf.string)],
+        autograph=False,
     )
     return tokenizer, in_graph, folder
 
