@@ -73,7 +73,7 @@ def test_step_by_step_equals_the_call_even_with_nan_in_the_padding(
     graph, layer, inputs
 ):
     expected = layer(**inputs, value_mask=PADDING, return_attention_scores=True)
-    walk = tf.function(step_by_step) if graph else step_by_step
+    walk = tf.function(step_by_step, autograph=False) if graph else step_by_step
     found = walk(
         layer,
         inputs["query"],
