@@ -233,7 +233,8 @@ def test_a_wrong_preset_gets_the_right_ones():
 @pytest.mark.parametrize("pad_id", [0, 3])
 def test_ragged_ids_equal_filled_up_ones(name, pad_id, rng):
     cls, arguments = MODELS[name]
-    model = cls(**arguments, **SIZES, pad_id=pad_id, dropout=0)
+    sizes = {**SIZES, "num_layers": 1}
+    model = cls(**arguments, **sizes, pad_id=pad_id, dropout=0)
     set_random(model, rng)
     ragged = tf.ragged.constant([[1, 2], [4, 5, 6, 1], [2]])
     dense = ragged.to_tensor(pad_id)
