@@ -161,3 +161,22 @@ def test_wrong_arguments_are_refused(inputs, memory):
     layer = make_layer("attentional")
     with pytest.raises(ValueError, match=r"\(batch, 4\).*\(2, 3\)"):
         layer(inputs, memory, initial_state=[np.ones((2, 3), "float32")])
+
+
+def test_the_loop_has_no_product_that_all_steps_share(inputs, memory):
+    layer = make_layer()
+    specs = [tf.TensorSpec(x.shape) for x in (inputs, memory)]
+    function = tf.function(layer, autograph=False)
+    graph = function.get_concrete_function(*specs).graph.as_graph_def()
+    (loop,) = [
+        node for node in graph.node if node.op in ("While", "StatelessWhile")
+    ]
+    name = loop.attr["body"].func.name
+    (body,) = [f for f in graph.library.function if f.signature.name == name]
+    products = [
+        node.name
+        for node in body.node_def
+        if "MatMul" in node.op or node.op == "Einsum"
+    ]
+    # W_q s, v · tanh(…), the weighted sum, C c and U s: neither W_k h nor W x.
+    assert len(products) == 5, products
