@@ -7,6 +7,7 @@ from keras_attn.data.tasks import masked_language_model
 from keras_attn.data.tasks import text_classification
 from keras_attn.data.tasks import translation
 from keras_attn.export.graph import text_pairs
+from keras_attn.export.tasks import generative_task
 from keras_attn.export.tasks import translation as served_translation
 from keras_attn.text import layouts
 from keras_attn.text.byte import ByteTokenizer
@@ -22,7 +23,7 @@ START, END = 2, 3
         ("with_start", [translation, captioning]),
         (
             "with_end",
-            [translation, served_translation, captioning, language_model],
+            [translation, generative_task, captioning, language_model],
         ),
         (
             "join_pair",
