@@ -1,0 +1,80 @@
+import types
+
+import numpy as np
+import pytest
+
+from examples import bottleneck
+from keras_attn import data
+
+TINY = bottleneck.Config(
+    seeds=1,
+    epochs=1,
+    num_examples=48,
+    num_held_out=5,
+    learned_clauses=1,
+    most_clauses=2,
+    units=8,
+    batch_size=16,
+)
+
+
+@pytest.fixture(scope="module")
+def phrases():
+    return data.phrases(num_examples=48, clauses=2)
+
+
+@pytest.fixture(scope="module")
+def words(phrases):
+    return bottleneck.learn_words(phrases)
+
+
+@pytest.mark.slow
+def test_all_four_are_scored_and_drawn(tmp_path, capsys):
+    config = bottleneck.Config(**vars(TINY) | {"folder": str(tmp_path)})
+    scores, points = bottleneck.main(config)
+    assert list(scores) == config.models.split(",")
+    for each in scores.values():
+        assert each.shape == (1, 2)
+        assert ((each >= 0) & (each <= 1)).all()
+    assert len(points) == 1
+    printed = capsys.readouterr().out
+    table = printed[printed.index("Correct words in %") :].splitlines()
+    assert [line.split("  ")[0] for line in table[2:6]] == list(scores)
+    assert (tmp_path / "bottleneck.png").stat().st_size > 1_000
+
+
+def test_rows_are_what_is_read_fed_and_wanted(phrases, words):
+    inputs, labels, alignments = words.rows(phrases)
+    row = next(phrases.as_numpy_iterator())
+    source = row["source"].decode().split()
+    target = row["target"].decode().split()
+    read = [words.source.vocabulary[i] for i in inputs["source"][0]]
+    fed = [words.target.vocabulary[i] for i in inputs["target"][0]]
+    wanted = [words.target.vocabulary[i] for i in labels[0]]
+    assert read[: len(source) + 1] == [*source, "[END]"]
+    assert fed[: len(target) + 1] == ["[START]", *target]
+    assert wanted[: len(target) + 1] == [*target, "[END]"]
+    assert set(wanted[len(target) + 1 :]) <= {"[PAD]"}
+    np.testing.assert_array_equal(alignments[0], row["alignment"])
+
+
+def test_a_word_is_correct_at_its_place_only(phrases, words):
+    _, labels, _ = words.rows(phrases)
+    assert bottleneck.correct_words(labels, labels, words) == 1
+    shifted = np.roll(labels, 1, axis=1)
+    assert bottleneck.correct_words(shifted, labels, words) < 0.1
+    # What is written after the end does not count.
+    longer = np.where(labels == 0, 7, labels)
+    assert bottleneck.correct_words(longer, labels, words) == 1
+
+
+def test_pointing_is_measured_by_the_true_alignment(phrases, words):
+    inputs, labels, alignments = words.rows(phrases)
+    rows, length = labels.shape
+    weights = np.zeros((rows, length, length))
+    true = alignments[:, :length, :length]
+    weights[:, : true.shape[1], : true.shape[2]] = true
+    for given, expected in ((weights, 1.0), (1 - weights, 0.0)):
+        model = types.SimpleNamespace(alignment=lambda *_, x=given: x)
+        found = bottleneck.pointing(model, inputs, labels, alignments, words)
+        assert found == expected
