@@ -7,7 +7,9 @@ The pictures are scenes of handwritten digits, "a two left of a nine above a
 four", those of the test made of digits that training never showed. It prints
 how many captions are right to the letter and how often the heaviest cell of a
 number word lies in that digit, draws one caption over its picture, and exports
-the captioner.
+the captioner. Without flags, on 2026-11-17 with two cores that had other work
+(TensorFlow 2.21, Keras 3.15): 90.5 % of 1,000 new captions right, pointing
+80.0 % where chance is 6.2 %, in 8 minutes.
 """
 
 import dataclasses
