@@ -1,6 +1,7 @@
-"""Train a small Transformer to translate, and draw its attention weights.
+"""Train a small model to translate, and draw its attention weights.
 
     python -m examples.translate
+    python -m examples.translate --model rnn
     python -m examples.translate --data emoji --steps 3000
     python -m examples.translate --help
 
@@ -32,6 +33,7 @@ LENGTH_PENALTY = 0.6
 class Config:
     """Settings of the translation example."""
 
+    model: str = "transformer"
     data: str = "phrases"
     length: int = 20
     num_layers: int = 2
@@ -55,15 +57,22 @@ def learn_words(pairs, side):
     return text.WordTokenizer(words)
 
 
+def make_model(config, **sizes):
+    """A Transformer, or a GRU with Bahdanau's attention."""
+    if config.model == "rnn":
+        bahdanau = dict(initial_state="backward", readout="maxout")
+        return models.RNNSeq2Seq(bidirectional=True, **bahdanau, **sizes)
+    depth = dict(num_layers=config.num_layers, num_heads=config.num_heads)
+    return models.Transformer(norm="pre", **depth, **sizes)
+
+
 def build_model(config, source, target):
-    """A Transformer, compiled as in the paper but with a peak rate."""
-    model = models.Transformer(
+    """Compile as in the paper on the Transformer, but with a peak rate."""
+    model = make_model(
+        config,
         source_vocabulary_size=source.vocabulary_size,
         target_vocabulary_size=target.vocabulary_size,
-        num_layers=config.num_layers,
-        num_heads=config.num_heads,
         units=config.units,
-        norm="pre",
         dropout=config.dropout,
     )
     rate = training.WarmupCosine(

@@ -4,8 +4,10 @@ from examples import translate
 
 
 @pytest.mark.slow
-def test_translates_combinations_it_has_never_seen(tmp_path):
+@pytest.mark.parametrize("model", ["transformer", "rnn"])
+def test_translates_combinations_it_has_never_seen(model, tmp_path):
     config = translate.Config(
+        model=model,
         units=64,
         steps=500,
         warmup_steps=100,
