@@ -146,3 +146,20 @@ def test_a_step_keeps_what_is_not_a_number():
     logits = layer(tf.constant([[np.nan] * 5, [1.0] * 5]), reverse=True)
     assert np.isnan(logits[0]).all()
     assert np.isfinite(logits[1]).all()
+
+
+def test_one_row_of_a_step_is_scored_as_among_others(rng):
+    layer = TokenEmbedding(11, 5)
+    layer.build()
+    vectors = tf.constant(rng.normal(size=(3, 5)), "float32")
+
+    @tf.function(autograph=False, input_signature=[tf.TensorSpec([None, 5])])
+    def step(vectors):
+        return layer(vectors, reverse=True)
+
+    expected = vectors.numpy() @ layer.embeddings.numpy().T
+    np.testing.assert_allclose(step(vectors), expected, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(
+        step(vectors[1:2]), expected[1:2], rtol=1e-5, atol=1e-6
+    )
+    assert step(vectors[:0]).shape == (0, 11)
