@@ -146,10 +146,11 @@ class MemoryAttention(KerasNames):
         """Make (rows, query, heads, depth) the output; inputs may gate it."""
         if self.use_gate:
             output *= self._gate_dense(inputs)
-        if output.shape[1] != 1:
-            return self.output_dense(output)
         rows = ops.reshape(output, (-1, self.num_heads * self.value_dim))
-        return output_rows(rows, self.output_dense, self.value_dim)[:, None]
+        rows = output_rows(rows, self.output_dense, self.value_dim)
+        if output.shape[1] == 1:
+            return rows[:, None]
+        return ops.reshape(rows, (*ops.shape(output)[:2], *rows.shape[1:]))
 
     def _project_query(self, query):
         if query.shape[1] != 1:

@@ -28,9 +28,13 @@ def project_each(inputs, projections) -> list:
     ):
         pairs = zip(projections, inputs, strict=True)
         return [projection(each) for projection, each in pairs]
-    parts = split_matmul(x, *_side_by_side(projections, x.dtype))
+    # Rows × features: where lengths are unknown, matmul of more axes is twelve
+    # ops of shapes around the product.
+    rows = ops.reshape(x, (-1, x.shape[-1]))
+    parts = split_matmul(rows, *_side_by_side(projections, x.dtype))
+    axes = ops.shape(x)[:-1]
     return [
-        ops.reshape(part, (*ops.shape(x)[:-1], *projection.kernel.shape[1:]))
+        ops.reshape(part, (*axes, *projection.kernel.shape[1:]))
         for part, projection in zip(parts, projections, strict=True)
     ]
 
@@ -73,11 +77,10 @@ def output_rows(x, projection, depth: int):
     outputs = projection.kernel.shape[2:]
     kernel = ops.reshape(projection.kernel, (x.shape[-1], math.prod(outputs)))
     x = ops.matmul(x, ops.cast(kernel, x.dtype))
-    if len(outputs) > 1:
-        x = ops.reshape(x, (-1, *outputs))
     if projection.bias is not None:
-        x += ops.cast(projection.bias, x.dtype)
-    return x
+        bias = ops.reshape(ops.cast(projection.bias, x.dtype), (-1,))
+        x = ops.add(x, bias)
+    return ops.reshape(x, (-1, *outputs)) if len(outputs) > 1 else x
 
 
 def _is_plain(projection, x):

@@ -1,6 +1,7 @@
 """Two linear maps with a nonlinearity between them."""
 
 import keras
+from keras import ops
 
 from keras_attn.base import argument_checks
 from keras_attn.base.layer import Layer
@@ -66,7 +67,17 @@ class FeedForward(Layer):
         self.output_dense.build((*input_shape[:-1], self.hidden_dim))
 
     def call(self, inputs, training=None):
-        hidden = self.hidden_dense(inputs)
+        if len(inputs.shape) == 2:
+            return self.apply_to_rows(inputs, training)
+        # Where lengths are unknown, a product of more axes than two is twelve
+        # ops of shapes around it.
+        rows = ops.reshape(inputs, (-1, inputs.shape[-1]))
+        rows = self.apply_to_rows(rows, training)
+        return ops.reshape(rows, ops.shape(inputs))
+
+    def apply_to_rows(self, x, training):
+        """Apply the network to (rows, features)."""
+        hidden = self.hidden_dense(x)
         hidden = self.dropout_layer(hidden, training=training)
         return self.output_dense(hidden)
 

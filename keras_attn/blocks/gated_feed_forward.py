@@ -56,7 +56,7 @@ class GatedFeedForward(FeedForward):
         super().build(input_shape)
         self.value_dense.build(input_shape)
 
-    def call(self, inputs, training=None):
-        hidden = self.hidden_dense(inputs) * self.value_dense(inputs)
+    def apply_to_rows(self, x, training):
+        hidden = self.hidden_dense(x) * self.value_dense(x)
         hidden = self.dropout_layer(hidden, training=training)
         return self.output_dense(hidden)

@@ -34,7 +34,7 @@ def look_up(table, ids, *, past_end_is_nan: bool = False):
     if not past_end_is_nan or tf.executing_eagerly():
         return found
     there = ids < tf.shape(table, out_type=ids.dtype)[0]
-    return tf.where(there[..., None], found, _nan(table))
+    return tf.where(tf.expand_dims(there, -1), found, _nan(table))
 
 
 def first_rows(table, length):
