@@ -16,6 +16,7 @@ from keras_attn.export.request_rows import join_batches
 from keras_attn.export.request_rows import row_sizes
 from keras_attn.export.tasks import registry
 from keras_attn.export.tasks.task import Task
+from keras_attn.ops.attend import lengths_at_most
 
 BATCH_SIZE = 64
 
@@ -45,7 +46,8 @@ class Servable:
     def function(self, verb: str):
         """The traced graph of a verb, which is what `export_model` writes."""
         if verb not in self._functions:
-            self._functions[verb] = trace(self.signatures[verb])
+            with lengths_at_most(self.task.longest):
+                self._functions[verb] = trace(self.signatures[verb])
         return self._functions[verb]
 
     def ask(

@@ -1,5 +1,7 @@
 """The one door to attention: check what came, then choose how to do it."""
 
+import contextlib
+import contextvars
 import math
 
 import keras
@@ -18,6 +20,27 @@ _DENSE_SCORES = 512 * 1024
 
 # With this few queries or keys the matrix is as good as a vector.
 _DENSE_LENGTH = 64
+
+_longest = contextvars.ContextVar("longest", default=None)
+
+
+@contextlib.contextmanager
+def lengths_at_most(longest: int | None):
+    """Tell attention how long a sequence of unknown length can be.
+
+        with lengths_at_most(512): graph = tf.function(…).get_concrete_…()
+
+    Within it, "auto" chooses as if unknown lengths were the longest. The dense
+    matrix of a short one is a tenth of the ops of the tiles.
+
+    Args:
+        longest: The most positions of any sequence; None if nobody knows.
+    """
+    token = _longest.set(longest)
+    try:
+        yield
+    finally:
+        _longest.reset(token)
 
 
 def attention(
@@ -169,7 +192,11 @@ def _choose(query_length, key_length, return_weights):
     """Pick by size; lengths that are unknown may turn out long."""
     if return_weights:
         return "dense"
-    known = [x for x in (query_length, key_length) if x is not None]
+    lengths = (
+        _longest.get() if length is None else length
+        for length in (query_length, key_length)
+    )
+    known = [length for length in lengths if length is not None]
     if known and min(known) <= _DENSE_LENGTH:
         return "dense"
     if len(known) == 2 and math.prod(known) <= _DENSE_SCORES:

@@ -7,6 +7,7 @@ import tensorflow as tf
 
 from keras_attn import modifiers
 from keras_attn.ops import attention
+from keras_attn.ops.attend import lengths_at_most
 from keras_attn.ops.tiling import tiled
 from tests import oracle
 from tests.ops import cases
@@ -611,6 +612,26 @@ def test_looking_at_the_weights_does_not_change_the_output():
 def test_auto_chooses_by_size(
     query_length, key_length, return_weights, chosen, monkeypatch
 ):
+    called = spied_implementations(monkeypatch)
+    trace_attention(query_length, key_length, return_weights=return_weights)
+    assert called == [chosen]
+
+
+@pytest.mark.parametrize(
+    ("longest", "chosen"), [(724, "dense"), (725, "tiled"), (None, "tiled")]
+)
+def test_auto_chooses_by_the_longest_that_a_length_can_be(
+    longest, chosen, monkeypatch
+):
+    called = spied_implementations(monkeypatch)
+    with lengths_at_most(longest):
+        trace_attention(None, None)
+    trace_attention(None, None)
+    assert called == [chosen, "tiled"]
+
+
+def spied_implementations(monkeypatch):
+    """A list that grows by the name of what attention has chosen."""
     module = importlib.import_module("keras_attn.ops.attend")
     called = []
 
@@ -623,11 +644,13 @@ def test_auto_chooses_by_size(
 
     for name in ("dense", "tiled"):
         monkeypatch.setattr(module, f"{name}_attention", spy(name))
-    shapes = [query_length, key_length, key_length]
+    return called
 
-    # Traced, not run: nothing of this size is ever made.
+
+def trace_attention(query_length, key_length, **options):
+    """Traced, not run: nothing of this size is ever made."""
+    shapes = [query_length, key_length, key_length]
     tf.function(
-        lambda *heads: attention(*heads, return_weights=return_weights)[0],
+        lambda *heads: attention(*heads, **options)[0],
         input_signature=[tf.TensorSpec([1, n, 1, 2]) for n in shapes],
     ).get_concrete_function()
-    assert called == [chosen]

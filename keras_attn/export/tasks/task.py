@@ -17,7 +17,13 @@ class Task(tf.Module, abc.ABC):
 
     Args:
         model: The model that answers.
+
+    Attributes:
+        longest: The most positions of a sequence in the graph; None if there
+            is no limit.
     """
+
+    longest: int | None = None
 
     def __init__(self, model: keras.Model):
         super().__init__()

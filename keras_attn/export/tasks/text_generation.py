@@ -69,6 +69,7 @@ class TextGeneration(GenerativeTask):
             prompt_length = room or _USUAL_PROMPT
         tokenizer_checks.check_length("prompt_length", prompt_length, room)
         self.prompt_length = prompt_length
+        self.longest = prompt_length + max_length
         search = Search(
             model,
             search,

@@ -42,8 +42,8 @@ class TextTask(Task):
     ):
         _check(type(self), model, tokenizer, max_length)
         super().__init__(model)
-        length = max_length or model.config["max_length"]
-        self.pairs = TextPairs(tokenizer, max_length=length)
+        self.longest = max_length or model.config["max_length"]
+        self.pairs = TextPairs(tokenizer, max_length=self.longest)
         self.xla = xla
         self._predict_once = shared_function(self.predict)
         self._encode_once = shared_function(self.encode)

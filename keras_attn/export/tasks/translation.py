@@ -79,6 +79,7 @@ class Translation(GenerativeTask):
         tokenizer_checks.check_length("source_length", source_length, positions)
         self.source = source
         self.source_length = source_length
+        self.longest = max(source_length, max_length)
         self.start_id = target.start_id if start_id is None else start_id
         self.source_start = source_start
         self.reverse_source = reverse_source
