@@ -7,9 +7,7 @@ The pictures are scenes of handwritten digits, "a two left of a nine above a
 four", those of the test made of digits that training never showed. It prints
 how many captions are right to the letter and how often the heaviest cell of a
 number word lies in that digit, draws one caption over its picture, and exports
-the captioner. Without flags, on 2026-11-17 with two cores that had other work
-(TensorFlow 2.21, Keras 3.15): 90.5 % of 1,000 new captions right, pointing
-80.0 % where chance is 6.2 %, in 8 minutes.
+the captioner.
 """
 
 import dataclasses
@@ -70,7 +68,7 @@ def build_encoder(image_shape):
     x = keras.layers.Reshape((grid[0] * grid[1], -1))(x)
     x = layers.LearnedPosition(x.shape[1], 32, merge="concat")(x)
     x = around = keras.layers.Reshape((*grid, -1))(x)
-    for width in (64, 64, 32):
+    for width in (64, 64, 8):
         around = keras.layers.Conv2D(
             width, 3, padding="same", activation="relu"
         )(around)
