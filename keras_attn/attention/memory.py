@@ -72,7 +72,11 @@ class MemoryAttention(KerasNames):
         self.refuse_override("attend_memory")
         query = ops.cast(query, self.compute_dtype)
         query = masks.zero_padding(query, query_mask)
-        heads = self._project_query(query)
+        rows = ops.reshape(query, (-1, query.shape[-1]))
+        (heads,) = project_rows(rows, [self.query_dense])
+        # A step's length is known: no ops for its shape.
+        axes = (-1, 1) if query.shape[1] == 1 else ops.shape(query)[:2]
+        heads = ops.reshape(heads, (*axes, self.num_heads, self.key_dim))
         if query_positions is None:
             query_positions = masks.from_start(query)
         query_positions = ops.cast(query_positions, "int32")
@@ -151,14 +155,6 @@ class MemoryAttention(KerasNames):
         if output.shape[1] == 1:
             return rows[:, None]
         return ops.reshape(rows, (*ops.shape(output)[:2], *rows.shape[1:]))
-
-    def _project_query(self, query):
-        if query.shape[1] != 1:
-            return self.query_dense(query)
-        # A step: one product of rows × features.
-        rows = ops.reshape(query, (-1, query.shape[-1]))
-        (heads,) = project_rows(rows, [self.query_dense])
-        return ops.reshape(heads, (-1, 1, self.num_heads, self.key_dim))
 
 
 def heads_first(x):

@@ -57,6 +57,7 @@ class FeedForward(Layer):
         self.hidden_dense = self._dense(
             hidden_dim, "hidden", activation=self.activation
         )
+        self.value_dense = None  # for networks whose hidden vector is gated
         self.dropout_layer = keras.layers.Dropout(
             dropout, dtype=self.dtype_policy
         )
@@ -67,19 +68,17 @@ class FeedForward(Layer):
         self.output_dense.build((*input_shape[:-1], self.hidden_dim))
 
     def call(self, inputs, training=None):
-        if len(inputs.shape) == 2:
-            return self.apply_to_rows(inputs, training)
-        # Where lengths are unknown, a product of more axes than two is twelve
-        # ops of shapes around it.
-        rows = ops.reshape(inputs, (-1, inputs.shape[-1]))
-        rows = self.apply_to_rows(rows, training)
-        return ops.reshape(rows, ops.shape(inputs))
-
-    def apply_to_rows(self, x, training):
-        """Apply the network to (rows, features)."""
+        x, has_length = inputs, len(inputs.shape) > 2
+        if has_length:
+            # Where lengths are unknown, a product of more axes than two is
+            # twelve ops of shapes around it.
+            x = ops.reshape(inputs, (-1, inputs.shape[-1]))
         hidden = self.hidden_dense(x)
+        if self.value_dense is not None:
+            hidden *= self.value_dense(x)
         hidden = self.dropout_layer(hidden, training=training)
-        return self.output_dense(hidden)
+        x = self.output_dense(hidden)
+        return ops.reshape(x, ops.shape(inputs)) if has_length else x
 
     def get_config(self):
         serialize = keras.saving.serialize_keras_object

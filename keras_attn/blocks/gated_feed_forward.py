@@ -55,8 +55,3 @@ class GatedFeedForward(FeedForward):
     def build(self, input_shape):
         super().build(input_shape)
         self.value_dense.build(input_shape)
-
-    def apply_to_rows(self, x, training):
-        hidden = self.hidden_dense(x) * self.value_dense(x)
-        hidden = self.dropout_layer(hidden, training=training)
-        return self.output_dense(hidden)

@@ -107,7 +107,7 @@ def test_a_memory_without_padding_has_no_mask(layer, inputs):
     memory = layer.project_memory(inputs["value"], inputs["key"])
     assert set(memory) == {"key", "value"}
     found = layer.attend_memory(inputs["query"], memory)
-    np.testing.assert_allclose(found, expected, atol=2e-6)
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=2e-6)
 
 
 def test_a_memory_of_nothing_but_padding_gives_no_weight(layer, inputs):
