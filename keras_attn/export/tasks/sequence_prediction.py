@@ -30,7 +30,8 @@ class SequencePrediction(Task):
 
     The verb is `regress`, or `classify` for a model with classes. With a
     tokenizer it takes `text`, (batch,) strings, and reads their tokens alone;
-    without, the model's own input, `tokens` or `sequence`, padded at the end.
+    without, the model's own input by its name, ids or vectors, padded at the
+    end.
     `regress` answers `value`, (batch,) floats or (batch, outputs); `classify`
     answers `label`, (batch,) strings or int64, and `scores`, (batch, classes).
     For a model with an output at each step they have an axis for the steps

@@ -40,6 +40,7 @@ def batch(rng):
     return {"image": image, "target": target}
 
 
+@pytest.mark.slow
 def test_contract(batch, tmp_path):
     check_model(
         RNNCaptioner,
