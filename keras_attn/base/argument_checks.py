@@ -69,5 +69,22 @@ def choice(value, name: str, choices):
         )
 
 
+def vector_model(value, name: str, otherwise: str = ""):
+    """Refuse what is no functional model from one input to a vector.
+
+    Args:
+        value: What came.
+        name: Its argument.
+        otherwise: What else it may be, ending with "or".
+    """
+    if not getattr(value, "inputs", None) or len(value.output_shape) != 2:
+        raise ValueError(
+            f"`{name}` must be {otherwise}a functional model that returns a "
+            "vector for each row, (batch, features): open a Sequential with "
+            "keras.Input, and end it with a pooling or Flatten. Received: "
+            f"{name}={value!r}"
+        )
+
+
 def _is_number(value):
     return isinstance(value, numbers.Real) and not isinstance(value, bool)

@@ -1,5 +1,6 @@
 import math
 
+import keras
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -67,3 +68,14 @@ def test_an_unknown_choice_is_told_the_choices():
     with pytest.raises(ValueError, match=r"`score`.*'dot'.*'general'.*'dto'"):
         argument_checks.choice("dto", "score", ("dot", "general"))
     argument_checks.choice(None, "score", {None: 1})
+
+
+def test_a_model_of_vectors_is_functional_and_returns_them():
+    model = keras.Sequential([keras.Input((5, 3)), keras.layers.Flatten()])
+    argument_checks.vector_model(model, "encoder")
+    bad = keras.Sequential([keras.Input((5, 3)), keras.layers.Dense(2)])
+    for value in (bad, keras.Sequential([keras.layers.Flatten()]), 3):
+        with pytest.raises(
+            ValueError, match=r"`encoder` must be 7, or a functional.*encoder="
+        ):
+            argument_checks.vector_model(value, "encoder", "7, or ")

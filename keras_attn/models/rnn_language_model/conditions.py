@@ -23,15 +23,9 @@ def as_input(condition, dtype):
         size = argument_checks.integer(condition, "condition", at_least=1)
         dtype = keras.dtype_policies.get(dtype).variable_dtype
         return keras.Input((size,), dtype=dtype, name="condition"), None
-    if not getattr(condition, "inputs", None) or (
-        len(condition.output_shape) != 2
-    ):
-        raise ValueError(
-            "`condition` must be the number of a vector's features, or a "
-            "functional model that returns a vector for each row, (batch, "
-            "features): open a Sequential with keras.Input, and end it with a "
-            f"pooling or Flatten. Received: condition={condition!r}"
-        )
+    argument_checks.vector_model(
+        condition, "condition", "the number of a vector's features, or "
+    )
     image = condition.inputs[0]
     given = keras.Input(image.shape[1:], dtype=image.dtype, name="condition")
     return given, condition

@@ -3,6 +3,7 @@
 import keras
 from keras import ops
 
+from keras_attn.base import argument_checks
 from keras_attn.base.layer import Layer
 
 
@@ -32,15 +33,7 @@ class EachFrame(Layer):
 
     def __init__(self, encoder, **kwargs):
         super().__init__(**kwargs)
-        if not getattr(encoder, "inputs", None) or (
-            len(encoder.output_shape) != 2
-        ):
-            raise ValueError(
-                "`frame_encoder` must be a functional model that returns a "
-                "vector for each frame, (batch, features): open a Sequential "
-                "with keras.Input, and end it with a pooling or Flatten. "
-                f"Received: {encoder!r}"
-            )
+        argument_checks.vector_model(encoder, "frame_encoder")
         self.encoder = encoder
         self.supports_masking = True
 
