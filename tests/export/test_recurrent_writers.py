@@ -126,7 +126,8 @@ def test_a_server_captions_as_the_model_does(tmp_path):
     model = RNNCaptioner(
         TARGET.vocabulary_size, units=7, image_shape=(8, 16, 3)
     )
-    set_random(model, np.random.default_rng(3), scale=0.3)
+    # Not the encoder: what three random convolutions make grows too large.
+    set_random(model.decoder, np.random.default_rng(3))
     special = (0, 1, 2, 4)
     made = servable(
         model, tokenizer=TARGET, max_length=5, forbidden_ids=special

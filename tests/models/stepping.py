@@ -30,5 +30,9 @@ def ops_of(function):
 def set_random(model, rng, scale=0.5):
     """Give every weight a random value, biases and norms included."""
     for weight in model.weights:
-        middle = 1.0 if weight.path.endswith("gamma") else 0.0
-        weight.assign(middle + scale * rng.normal(size=weight.shape))
+        value = scale * rng.normal(size=weight.shape)
+        if weight.path.endswith("gamma"):
+            value += 1
+        elif weight.path.endswith("moving_variance"):
+            value = 1 + abs(value)
+        weight.assign(value)

@@ -26,9 +26,6 @@ KINDS = {
 def make(rng, **options):
     model = RNNCaptioner(VOCABULARY, **{**SIZES, **options})
     set_random(model, rng)
-    for weight in model.weights:
-        if "variance" in weight.path:
-            weight.assign(np.ones(weight.shape))
     return model
 
 
