@@ -7,8 +7,9 @@
 The GPT of `benchmarks.serving` (4 layers, 256 wide, random weights) goes on
 from one prompt, or from eight. Each side is a process of its own without Python
 TensorFlow; sides take turns, and the best turn counts. XLA is off, as in TF
-Serving by default, but for the XLA signatures. With `--before` folders that
-another commit wrote take turns with today's.
+Serving by default, but for the XLA signatures, and TensorFlow chooses by the
+CPU whether it uses oneDNN, unless said. With `--before` folders that another
+commit wrote take turns with today's.
 """
 
 import argparse
@@ -32,7 +33,7 @@ SEARCHES = ("greedy", "beam")
 # (at least so many times the tokens/s of before, search, batch)
 TARGETS = ((1.4, "greedy", 1), (1.1, "greedy", 8), (1.0, "beam", 1))
 FIRST_ANSWER_SECONDS = 2.5
-BEFORE, NOW, XLA, PLAIN = "before", "now", "now, XLA", "now, oneDNN off"
+BEFORE, NOW, XLA = "before", "now", "now, XLA"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,12 +43,13 @@ class Side:
     Args:
         folder: Holds a folder for each search, with its version in it.
         xla: Whether the XLA signature is asked.
-        onednn: Whether TensorFlow may use oneDNN.
+        onednn: Whether TensorFlow is told to use oneDNN, "1" or "0"; None to
+            let it choose by the CPU, as a server that is told nothing does.
     """
 
     folder: pathlib.Path
     xla: bool = False
-    onednn: bool = True
+    onednn: str | None = None
 
     @contextlib.contextmanager
     def started(self, search: str):
@@ -71,11 +73,10 @@ class Side:
             "folder": str(version),
             "disable_xla": not self.xla,
         }
-        environment = {
-            **os.environ,
-            "TF_ENABLE_ONEDNN_OPTS": str(int(self.onednn)),
-            "TF_CPP_MIN_LOG_LEVEL": "2",
-        }
+        environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "2"}
+        environment.pop("TF_ENABLE_ONEDNN_OPTS", None)
+        if self.onednn is not None:
+            environment["TF_ENABLE_ONEDNN_OPTS"] = self.onednn
         with subprocess.Popen(
             [sys.executable, __file__, "--answer"],
             stdin=subprocess.PIPE,
@@ -242,13 +243,13 @@ def main(arguments=None):
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
         write(folder)
-        sides = {
-            NOW: Side(folder),
-            XLA: Side(folder, xla=True),
-            PLAIN: Side(folder, onednn=False),
-        }
-        if args.before:
-            sides = {BEFORE: Side(args.before), **sides}
+        folders = {BEFORE: args.before} if args.before else {}
+        folders[NOW] = folder
+        sides = {name: Side(each) for name, each in folders.items()}
+        sides[XLA] = Side(folder, xla=True)
+        for switch, word in (("1", "on"), ("0", "off")):
+            for name, each in folders.items():
+                sides[f"{name}, oneDNN {word}"] = Side(each, onednn=switch)
         found = measure(sides, args)
     version = importlib.metadata.version("tensorflow")
     lines = [
