@@ -28,8 +28,8 @@ def project_each(inputs, projections) -> list:
     ):
         pairs = zip(projections, inputs, strict=True)
         return [projection(each) for projection, each in pairs]
-    # Rows × features: where lengths are unknown, matmul of more axes is twelve
-    # ops of shapes around the product.
+    # Rows × features: where lengths are unknown, a product of more axes has
+    # many ops of shapes around it.
     rows = ops.reshape(x, (-1, x.shape[-1]))
     parts = split_matmul(rows, *_side_by_side(projections, x.dtype))
     axes = ops.shape(x)[:-1]

@@ -70,8 +70,8 @@ class FeedForward(Layer):
     def call(self, inputs, training=None):
         x, has_length = inputs, len(inputs.shape) > 2
         if has_length:
-            # Where lengths are unknown, a product of more axes than two is
-            # twelve ops of shapes around it.
+            # Where lengths are unknown, a product of more axes than two has
+            # many ops of shapes around it.
             x = ops.reshape(inputs, (-1, inputs.shape[-1]))
         hidden = self.hidden_dense(x)
         if self.value_dense is not None:

@@ -30,8 +30,8 @@ def lengths_at_most(longest: int | None):
 
         with lengths_at_most(512): graph = tf.function(…).get_concrete_…()
 
-    Within it, "auto" chooses as if unknown lengths were the longest. The dense
-    matrix of a short one is a tenth of the ops of the tiles.
+    Within it, "auto" chooses as if unknown lengths were the longest. The graph
+    of a dense matrix is smaller than that of tiles, so it loads sooner.
 
     Args:
         longest: The most positions of any sequence; None if nobody knows.

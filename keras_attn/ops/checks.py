@@ -65,8 +65,7 @@ def options(window, scale, dropout, implementation, return_weights):
             f"`scale` must be a number. Received: {scale!r}. To learn a "
             "temperature, multiply `query` by it and pass `scale=1.0`."
         )
-    if dropout:
-        argument_checks.rate(dropout)
+    argument_checks.rate(dropout)
     argument_checks.choice(implementation, "implementation", IMPLEMENTATIONS)
     if return_weights and implementation == "tiled":
         raise ValueError(

@@ -22,7 +22,7 @@ def split_matmul(x, kernel, bias, sizes: list[int]) -> list:
     """
     products = ops.matmul(x, kernel)
     if bias is not None:
-        # Not `+`: TensorFlow makes one op of a product and a BiasAdd, which
-        # takes a third of the time of two where there is a single row.
+        # Not `+`: TensorFlow makes one op of a product and a BiasAdd, which is
+        # quicker than two, most of all where there is a single row.
         products = ops.add(products, bias)
     return tf.split(products, sizes, axis=-1)

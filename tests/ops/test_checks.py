@@ -59,6 +59,7 @@ def test_heads_must_be_known_when_the_graph_is_made():
         ({"window": -2}, "`window`.*window=-2"),
         ({"window": 1.5}, "`window`.*integer.*window=1.5"),
         ({"implementation": "flash"}, "`implementation`.*'tiled'.*'flash'"),
+        ({"dropout": None}, "`dropout`.*dropout=None"),
         ({"dropout": 1.0, "seed": 0}, "`dropout`.*less than 1.*dropout=1.0"),
         ({"dropout": -0.1, "seed": 0}, "`dropout`.*dropout=-0.1"),
         ({"scale": tf.constant(2.0)}, "`scale` must be a number.*`query`"),

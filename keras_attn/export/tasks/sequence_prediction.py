@@ -59,6 +59,8 @@ class SequencePrediction(Task):
         super().__init__(model)
         self.tokenizer = tokenizer
         self.max_length = max_length or _USUAL_LENGTH
+        if tokenizer is not None:
+            self.longest = self.max_length
         self.labels = Labels(labels, num_classes=model.output_shape[-1])
         self.xla = xla
 

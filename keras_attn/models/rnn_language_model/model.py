@@ -9,7 +9,7 @@ from keras_attn.embeddings.one_hot import OneHot
 from keras_attn.embeddings.token import TokenEmbedding
 from keras_attn.models import prompts
 from keras_attn.models.preset_model import PresetModel
-from keras_attn.models.recurrent_cells import make_layer
+from keras_attn.models.recurrent_layers import make_layer
 from keras_attn.models.rnn_language_model import conditions
 from keras_attn.models.rnn_language_model.presets import PRESETS
 

@@ -26,8 +26,8 @@ class RecurrentDecoder(Layer):
         t(t) = maxout(U_o s(t - 1) + V_o x(t) + C_o c(t))    "maxout"
 
     `InitialState` says what s(0) is, and `AttentionCell` what s(t) is with
-    attention. The number l of the
-    maxout is `readout_units`: the greater of each pair of 2 l numbers.
+    attention. Of 2 · `readout_units` numbers, maxout takes the greater of each
+    pair.
 
     Args:
         cell, units, num_layers, use_bias, dropout: As for the encoder, which

@@ -7,7 +7,7 @@ from keras_attn.base import argument_checks
 from keras_attn.blocks.encoder import EncoderBlock
 from keras_attn.embeddings.token import TokenEmbedding
 from keras_attn.models.preset_model import PresetModel
-from keras_attn.models.recurrent_cells import make_layer
+from keras_attn.models.recurrent_layers import make_layer
 from keras_attn.models.sequence_regressor.each_frame import EachFrame
 from keras_attn.models.sequence_regressor.masked_convolution import (
     MaskedConvolution,

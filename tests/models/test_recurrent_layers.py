@@ -1,7 +1,7 @@
 import keras
 import pytest
 
-from keras_attn.models.recurrent_cells import make_layer
+from keras_attn.models.recurrent_layers import make_layer
 
 
 def test_cells_go_by_name():
