@@ -29,12 +29,12 @@ MAY_IMPORT = {
     "data": {"ops", "text", "image"},
     "training": {"ops", "decoding"},
     "export": {"ops", "text", "image", "models", "decoding", "training"},
-    "plot": set(),
+    "plot": {"ops"},
     "layers": {"embeddings", "attention", "blocks"},  # the door
 }
 # The same for the sub-rooms of a room; "" is what stands in the room itself.
 MAY_IMPORT_WITHIN = {
-    "ops": {"": {"tiling"}, "tiling": {""}},
+    "ops": {"": {"tiling"}, "tiling": {""}, "explain": {""}},
     "text": {"": {"segmentation"}, "segmentation": {""}},
     "data": {
         "": {"builtin", "sources"},
@@ -150,8 +150,10 @@ NO_EQUATION = {
     "data.phrases": "its grammar is in tables",
     "training.CompileNotice": "it says what is being done",
     "modifiers.get": "it finds a modifier by name",
-    "plot.alignment": "it draws weights that another function made",
-    "plot.over_image": "it draws weights that another function made",
+    **{
+        f"plot.{name}": "it draws weights that another function made"
+        for name in ("alignment", "heads", "over_image", "rollout")
+    },
     "training.accelerator_check": "it asks a compiler",
     "training.accelerator_check_model": "it asks a compiler",
 }
@@ -286,7 +288,8 @@ def missing_parts(name, docstring):
         r"^    .*\S = ", definition, re.MULTILINE
     ):
         yield "an equation, indented"
-    shapes = r"\((batch|heads|query|target|words)( or 1)?(, [a-z_]{3,})+\)"
+    first = "batch|heads|query|target|words|patches"
+    shapes = rf"\(({first})( or 1)?(, [a-z_]{{3,}})+\)"
     if name.startswith(("data.", "export.")):
         # Examples are unbatched, and labels have no axis but the batch.
         shapes += r"|\((batch|tokens|length|height|time)(, [\w.]{3,})*,?\)"

@@ -1,13 +1,22 @@
 """Pictures of attention.
 
 alignment       attention weights of each written token
-over_image      the same over a picture, a panel for each word
+heads           those of all heads of a layer, a panel for each
+over_image      weights over a picture, a panel for each word
+rollout         attention through all layers, over a picture
+positions       which positions of an image have embeddings that are alike
 """
 
 from keras_attn.plot.align import alignment
+from keras_attn.plot.heads import heads
 from keras_attn.plot.over_image import over_image
+from keras_attn.plot.positions import positions
+from keras_attn.plot.rollout import rollout
 
 __all__ = [
     "alignment",
+    "heads",
     "over_image",
+    "positions",
+    "rollout",
 ]

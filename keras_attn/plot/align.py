@@ -105,7 +105,7 @@ def _of_answer(answer, row, source, target):
             "An answer has its own labels: leave `source` and `target` out."
         )
     needed = ("source_tokens", "source_lengths", "answer_tokens")
-    needed = *needed, "answer_lengths", "weights"
+    needed = *needed, "weights", "answer_lengths"
     check_answer(answer, needed, row)
     width, height = (
         int(answer[name][row]) for name in ("source_lengths", "answer_lengths")

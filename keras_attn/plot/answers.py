@@ -25,7 +25,8 @@ def check_answer(answer: Mapping, needed: Sequence[str], row: int) -> None:
 
     Args:
         answer: (batch, ...) arrays or lists by name.
-        needed: The names that are drawn, "weights" and "answer_lengths" too.
+        needed: The names that are drawn, "weights" among them. The last is 0
+            or False in a row that was not valid.
         row: Which one of the batch is drawn.
     """
     missing = [name for name in needed if name not in answer]
@@ -41,10 +42,10 @@ def check_answer(answer: Mapping, needed: Sequence[str], row: int) -> None:
             f"`row` must be one of the answer's {rows}, from 0. "
             f"Received: row={row}"
         )
-    if not int(answer["answer_lengths"][row]):
+    if not int(answer[needed[-1]][row]):
         raise ValueError(
             f"There is nothing to draw: row {row} was not valid, so nothing "
-            "was written. Draw another `row`."
+            "was answered. Draw another `row`."
         )
 
 

@@ -11,13 +11,10 @@ from keras_attn.plot.answers import check_answer
 from keras_attn.plot.answers import label
 from keras_attn.plot.canvas import fit_to_drawing
 from keras_attn.plot.canvas import font_families
-from keras_attn.plot.canvas import new_figure
+from keras_attn.plot.panels import PANEL_WIDTH
+from keras_attn.plot.panels import add_scale
+from keras_attn.plot.panels import new_panels
 
-PANEL_WIDTH = 1.5  # inches
-GAP = 0.15  # inches
-TITLE_HEIGHT = 0.3  # inches
-SCALE_WIDTH = 0.08  # panels
-PANELS_PER_ROW = 6
 # The picture is still seen through the heaviest cell.
 LIGHT, HEAVY = (0.9, 0.25, 0.1, 0.0), (0.9, 0.25, 0.1, 0.75)
 
@@ -60,14 +57,12 @@ def over_image(
     weights = _as_grids(weights, grid, len(words))
     image = _as_picture(image)
 
-    figure = new_figure(PANEL_WIDTH, PANEL_WIDTH)
     # A "$" in a word is not the start of a formula.
     text = dict(parse_math=False, fontfamily=font_families())
     height, width = image.shape[:2]
-    panels = [
-        figure.add_axes(_place(number, height / width))
-        for number in range(len(words) + 1)
-    ]
+    figure, panels = new_panels(
+        len(words) + 1, PANEL_WIDTH, PANEL_WIDTH * height / width
+    )
     for axes in panels:
         axes.imshow(image, cmap="gray", vmin=0, vmax=1, aspect="auto")
         axes.set_axis_off()
@@ -81,26 +76,9 @@ def over_image(
             extent=(-0.5, width - 0.5, height - 0.5, -0.5),
         )
         axes.set_title(label(word), fontsize=10, **text)
-    last_column = min(len(panels), PANELS_PER_ROW) - 1
-    left, bottom, across, up = _place(last_column, height / width)
-    scale = figure.colorbar(
-        drawn,
-        cax=figure.add_axes(
-            (left + across + GAP / PANEL_WIDTH, bottom, SCALE_WIDTH, up)
-        ),
-        label="weight",
-    )
-    scale.outline.set_visible(False)
+    add_scale(figure, panels, drawn, "weight")
     fit_to_drawing(figure)
     return figure
-
-
-def _place(number, proportion):
-    """Left, bottom, width and height of a panel, in widths of a panel."""
-    row, column = divmod(number, PANELS_PER_ROW)
-    gap = GAP / PANEL_WIDTH
-    line = proportion + gap + TITLE_HEIGHT / PANEL_WIDTH
-    return column * (1 + gap), -row * line, 1.0, proportion
 
 
 def _colours():
@@ -113,7 +91,7 @@ def _of_answer(answer, row, words):
     """The weights of one caption and its words, without padding."""
     if words is not None:
         raise ValueError("An answer has its own words: leave `words` out.")
-    check_answer(answer, ("answer_tokens", "answer_lengths", "weights"), row)
+    check_answer(answer, ("answer_tokens", "weights", "answer_lengths"), row)
     length = int(answer["answer_lengths"][row])
     return (
         np.asarray(answer["weights"][row])[:length],

@@ -24,7 +24,7 @@ def test_an_answer_must_have_what_is_drawn_and_the_row():
     names = "weights", "answer_lengths"
     check_answer(answer, names, 0)
     with pytest.raises(ValueError, match="without: text"):
-        check_answer(answer, (*names, "text"), 0)
+        check_answer(answer, ("text", *names), 0)
     with pytest.raises(ValueError, match=r"the answer's 2, .*row=2"):
         check_answer(answer, names, 2)
     with pytest.raises(ValueError, match="row 1 was not valid"):

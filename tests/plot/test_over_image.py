@@ -6,7 +6,7 @@ import tensorflow as tf
 from matplotlib.figure import Figure
 
 from keras_attn import plot
-from keras_attn.plot.over_image import PANEL_WIDTH
+from keras_attn.plot.panels import PANEL_WIDTH
 
 RNG = np.random.default_rng(0)
 WEIGHTS = RNG.uniform(size=(3, 2, 4))  # (words, rows, columns)

@@ -1,0 +1,1 @@
+"""What the weights of all layers tell of the whole model."""
