@@ -35,6 +35,7 @@ MAY_IMPORT = {
 # The same for the sub-rooms of a room; "" is what stands in the room itself.
 MAY_IMPORT_WITHIN = {
     "ops": {"": {"tiling"}, "tiling": {""}, "explain": {""}},
+    "attention": {"": {"heads"}, "heads": set()},
     "text": {"": {"segmentation"}, "segmentation": {""}},
     "data": {
         "": {"builtin", "sources"},

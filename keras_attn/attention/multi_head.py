@@ -2,10 +2,10 @@
 
 import keras
 
-from keras_attn.attention.axes import AttentionAxes
-from keras_attn.attention.cached import CachedAttention
+from keras_attn.attention.heads.axes import AttentionAxes
+from keras_attn.attention.heads.cached import CachedAttention
+from keras_attn.attention.heads.projecting import project_each
 from keras_attn.attention.padding import without_padding
-from keras_attn.attention.projecting import project_each
 from keras_attn.ops import masks
 
 

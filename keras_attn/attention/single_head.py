@@ -4,8 +4,8 @@ import keras
 from keras import ops
 
 from keras_attn.attention import checks
-from keras_attn.attention.memory import clean_memory
-from keras_attn.attention.memory import pack_memory
+from keras_attn.attention.heads.memory import clean_memory
+from keras_attn.attention.heads.memory import pack_memory
 from keras_attn.base import argument_checks
 from keras_attn.base.layer import Layer
 from keras_attn.ops import masks

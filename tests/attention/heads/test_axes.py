@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from keras_attn.attention.axes import AttentionAxes
+from keras_attn.attention.heads.axes import AttentionAxes
 
 QUERY = (2, 3, 4, 5, 6)
 KEY = (2, 3, 7, 8, 9)

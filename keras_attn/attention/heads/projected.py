@@ -4,7 +4,7 @@ import string
 
 import keras
 
-from keras_attn.attention.axes import AttentionAxes
+from keras_attn.attention.heads.axes import AttentionAxes
 from keras_attn.base import argument_checks
 from keras_attn.base.layer import Layer
 from keras_attn.modifiers import registry

@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from keras_attn.attention.cached import CachedAttention
+from keras_attn.attention.heads.cached import CachedAttention
 from keras_attn.attention.multi_head import MultiHeadAttention
 from keras_attn.modifiers import QKNorm
 from keras_attn.modifiers import RelativeBias

@@ -2,7 +2,7 @@ import keras
 import numpy as np
 import pytest
 
-from keras_attn.attention.keras_names import READ
+from keras_attn.attention.heads.keras_names import READ
 from keras_attn.attention.multi_head import MultiHeadAttention
 
 KERAS = keras.layers.MultiHeadAttention

@@ -4,11 +4,11 @@ import math
 
 from keras import ops
 
-from keras_attn.attention.memory import MemoryAttention
-from keras_attn.attention.memory import heads_first
-from keras_attn.attention.projecting import output_rows
-from keras_attn.attention.projecting import project_each
-from keras_attn.attention.projecting import project_rows
+from keras_attn.attention.heads.memory import MemoryAttention
+from keras_attn.attention.heads.memory import heads_first
+from keras_attn.attention.heads.projecting import output_rows
+from keras_attn.attention.heads.projecting import project_each
+from keras_attn.attention.heads.projecting import project_rows
 from keras_attn.base.state import State
 from keras_attn.ops import cache
 from keras_attn.ops import masks

@@ -7,10 +7,10 @@ import tensorflow as tf
 
 from keras_attn.attention.additive import AdditiveAttention
 from keras_attn.attention.dot import DotAttention
+from keras_attn.attention.heads.memory import clean_memory
+from keras_attn.attention.heads.memory import heads_first
+from keras_attn.attention.heads.memory import pack_memory
 from keras_attn.attention.local import LocalAttention
-from keras_attn.attention.memory import clean_memory
-from keras_attn.attention.memory import heads_first
-from keras_attn.attention.memory import pack_memory
 from keras_attn.attention.multi_head import MultiHeadAttention
 from keras_attn.attention.multiplicative import MultiplicativeAttention
 

@@ -2,10 +2,10 @@ import keras
 import numpy as np
 import pytest
 
+from keras_attn.attention.heads.projecting import output_rows
+from keras_attn.attention.heads.projecting import project_each
+from keras_attn.attention.heads.projecting import project_rows
 from keras_attn.attention.multi_head import MultiHeadAttention
-from keras_attn.attention.projecting import output_rows
-from keras_attn.attention.projecting import project_each
-from keras_attn.attention.projecting import project_rows
 
 
 @pytest.fixture

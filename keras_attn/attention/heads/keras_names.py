@@ -3,7 +3,7 @@
 import math
 import operator
 
-from keras_attn.attention.projected import ProjectedAttention
+from keras_attn.attention.heads.projected import ProjectedAttention
 from keras_attn.ops import masks
 from keras_attn.ops.attend import attention
 

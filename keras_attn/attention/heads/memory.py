@@ -4,9 +4,9 @@ import math
 
 from keras import ops
 
-from keras_attn.attention.keras_names import KerasNames
-from keras_attn.attention.projecting import output_rows
-from keras_attn.attention.projecting import project_rows
+from keras_attn.attention.heads.keras_names import KerasNames
+from keras_attn.attention.heads.projecting import output_rows
+from keras_attn.attention.heads.projecting import project_rows
 from keras_attn.ops import masks
 from keras_attn.ops.dense import KeyValueBlock
 from keras_attn.ops.dense import block_attention
