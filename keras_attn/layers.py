@@ -3,6 +3,7 @@
 from keras_attn.attention.additive import AdditiveAttention
 from keras_attn.attention.dot import DotAttention
 from keras_attn.attention.local import LocalAttention
+from keras_attn.attention.locality import LocalitySelfAttention
 from keras_attn.attention.multi_head import MultiHeadAttention
 from keras_attn.attention.multiplicative import MultiplicativeAttention
 from keras_attn.attention.pooling import AttentionPooling
@@ -15,7 +16,10 @@ from keras_attn.blocks.feed_forward import FeedForward
 from keras_attn.blocks.gated_feed_forward import GatedFeedForward
 from keras_attn.blocks.layer_scale import LayerScale
 from keras_attn.blocks.stochastic_depth import StochasticDepth
+from keras_attn.embeddings.class_token import ClassToken
 from keras_attn.embeddings.learned_position import LearnedPosition
+from keras_attn.embeddings.patch import PatchEmbedding
+from keras_attn.embeddings.shifted_patch import ShiftedPatchTokenization
 from keras_attn.embeddings.sine_position import SinePosition
 from keras_attn.embeddings.token import TokenEmbedding
 
@@ -24,6 +28,7 @@ __all__ = [
     "AttentionCell",
     "AttentionPooling",
     "AttentionRNN",
+    "ClassToken",
     "DecoderBlock",
     "DotAttention",
     "EncoderBlock",
@@ -32,9 +37,12 @@ __all__ = [
     "LayerScale",
     "LearnedPosition",
     "LocalAttention",
+    "LocalitySelfAttention",
     "MultiHeadAttention",
     "MultiplicativeAttention",
+    "PatchEmbedding",
     "SelfAttention",
+    "ShiftedPatchTokenization",
     "SinePosition",
     "StochasticDepth",
     "TokenEmbedding",

@@ -24,6 +24,7 @@ def check_layer(
     tmp_path,
     padded=None,
     powerless=(),
+    shortest=1,
 ):
     """Run the layer contract.
 
@@ -39,6 +40,7 @@ def check_layer(
             where a (batch, length) mask makes no sense.
         powerless: Endings of the paths of weights that the equation gives no
             say, such as "key/bias": softmax ignores what all keys share.
+        shortest: The least length, or height of images, that is taken.
     """
     layer = layer_class(**init)
     eager = layer(**inputs)
@@ -51,7 +53,7 @@ def check_layer(
     _check_every_weight_learns(layer, inputs, powerless)
     _check_same_in_graph_and_xla(layer, inputs, eager)
     _check_precision(layer, init, inputs)
-    _check_smallest_sizes(layer, inputs, output_shape)
+    _check_smallest_sizes(layer, inputs, output_shape, shortest)
     if padded:
         _check_padding(layer, inputs, padded, eager)
         _check_nan_in_padding(layer, inputs, padded, eager)
@@ -191,19 +193,23 @@ def _check_precision(layer, init, inputs):
             )
 
 
-def _check_smallest_sizes(layer, inputs, output_shape):
+def _check_smallest_sizes(layer, inputs, output_shape, shortest):
     empty = layer(**{name: x[:0] for name, x in inputs.items()})
     assert tuple(_first(empty).shape) == (0, *output_shape[1:]), (
         "an empty batch must give an empty output"
     )
-    single = layer(**{name: _one_position(x) for name, x in inputs.items()})
-    assert np.isfinite(_first(single)).all(), "length 1 gives NaN or infinity"
+    single = layer(
+        **{name: _first_positions(x, shortest) for name, x in inputs.items()}
+    )
+    assert np.isfinite(_first(single)).all(), (
+        f"length {shortest} gives NaN or infinity"
+    )
 
 
-def _one_position(x):
-    """The first position; what a cell is fed in one step has no others."""
+def _first_positions(x, count):
+    """The first ones; what a cell is fed in one step has no others."""
     a_step = x.ndim == 2 and "float" in x.dtype.name
-    return x if a_step else x[:, :1]
+    return x if a_step else x[:, :count]
 
 
 def _check_padding(layer, inputs, padded, eager):

@@ -44,6 +44,7 @@ class MultiHeadAttention(CachedAttention):
             modifiers, configs or names. Positions count from 0.
         implementation: "auto", "dense" or "tiled", as for `ops.attention`.
             Weights that are asked for are made densely in any case.
+        use_output_bias: Whether W_o has a bias; `use_bias` if not given.
 
     Call arguments:
         query: (batch, query, query_features), or with more axes in between.
@@ -94,6 +95,7 @@ class MultiHeadAttention(CachedAttention):
         num_kv_heads: int | None = None,
         modifiers=(),
         implementation: str = "auto",
+        use_output_bias: bool | None = None,
         **kwargs,
     ):
         super().__init__(
@@ -118,6 +120,7 @@ class MultiHeadAttention(CachedAttention):
             num_kv_heads=num_kv_heads,
             modifiers=modifiers,
             implementation=implementation,
+            use_output_bias=use_output_bias,
             **kwargs,
         )
 

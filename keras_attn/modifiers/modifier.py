@@ -14,10 +14,11 @@ class Modifier(Layer):
 
     A subclass overrides the hooks it needs and leaves the others. Attention
     calls them in this fixed order, so the order of a list of modifiers only
-    matters among those that change the heads. `cap_scores` and `bias` see one
-    tile and its positions, never the whole (query, key) matrix, and take
-    their weights as arguments, so that the tiled backward pass can
-    differentiate them tile by tile. Weights are float32 and never autocast.
+    matters among those that change the heads. `cap_scores`, `bias` and
+    `visible` see one tile and its positions, never the whole (query, key)
+    matrix, and take their weights as arguments, so that the tiled backward
+    pass can differentiate them tile by tile. Weights are float32 and never
+    autocast.
     A modifier is not called: attention builds it and calls its hooks.
     """
 
@@ -39,12 +40,12 @@ class Modifier(Layer):
                 )
 
     def add_float32_weight(self, name: str, shape: tuple, initializer):
-        """Add a weight that no precision policy casts."""
+        """Add a weight that no precision policy casts, unless to float64."""
         return self.add_weight(
             name=name,
             shape=shape,
             initializer=initializer,
-            dtype="float32",
+            dtype=keras.backend.result_type(self.variable_dtype, "float32"),
             autocast=False,
         )
 
@@ -78,6 +79,17 @@ class Modifier(Layer):
 
         Returns:
             (batch or 1, heads, query, key), or None.
+        """
+        return None
+
+    def visible(self, query_positions, key_positions):
+        """Return which keys of a tile a query may see, or None for all.
+
+        Args:
+            query_positions, key_positions: As for `bias`.
+
+        Returns:
+            (batch or 1, query, key) booleans, or None.
         """
         return None
 

@@ -3,6 +3,7 @@
 import keras
 
 from keras_attn.modifiers.alibi import ALiBi
+from keras_attn.modifiers.locality import Locality
 from keras_attn.modifiers.modifier import Modifier
 from keras_attn.modifiers.qk_norm import QKNorm
 from keras_attn.modifiers.relative_bias import RelativeBias
@@ -17,6 +18,7 @@ NAMES = {
     "soft_cap": SoftCap,
     "qk_norm": QKNorm,
     "sinks": Sinks,
+    "locality": Locality,
 }
 
 

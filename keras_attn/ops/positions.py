@@ -199,16 +199,23 @@ def resize_grid(
 ):
     """Stretch a table of positions on a grid to another grid.
 
+        new(y, x) = Σ w(y, h) w(x, i) old(h, i)        over the old cells h, i
+
+    where w is cubic convolution between the centres of cells, with -3/4 for
+    its parameter and the border repeated outside: what PyTorch and Hugging
+    Face take. As products with constant matrices it compiles anywhere.
+
     Args:
         table: (first + height · width, units).
         old_grid, new_grid: (height, width).
         num_prefix_tokens: Rows before the grid, which stay as they are.
 
     Returns:
-        (first + new height · new width, units), by bicubic interpolation.
+        (first + new height · new width, units).
 
     Reference:
         Dosovitskiy et al. 2021, section 3.2. https://arxiv.org/abs/2010.11929
+        Keys 1981. https://doi.org/10.1109/TASSP.1981.1163711
     """
     table = ops.convert_to_tensor(table)
     if table.shape[0] != num_prefix_tokens + math.prod(old_grid):
@@ -218,12 +225,32 @@ def resize_grid(
             f"old_grid={tuple(old_grid)}"
         )
     units = table.shape[1]
-    grid = ops.reshape(table[num_prefix_tokens:], (1, *old_grid, units))
-    grid = ops.image.resize(
-        grid,
-        tuple(new_grid),
-        interpolation="bicubic",
-        data_format="channels_last",
+    grid = ops.reshape(table[num_prefix_tokens:], (*old_grid, units))
+    rows, columns = (
+        ops.convert_to_tensor(_bicubic_matrix(old, new), dtype=table.dtype)
+        for old, new in zip(old_grid, new_grid, strict=True)
     )
-    grid = ops.reshape(grid, (-1, units))
+    grid = ops.einsum("yh,xw,hwu->yxu", rows, columns, grid)
+    grid = ops.reshape(grid, (math.prod(new_grid), units))
     return ops.concatenate([table[:num_prefix_tokens], grid], axis=0)
+
+
+def _bicubic_matrix(old: int, new: int):
+    """How much of each old cell goes into each new one: (new, old)."""
+    # The centres of the new cells, measured in old ones from the first's.
+    centres = (np.arange(new) + 0.5) * old / new - 0.5
+    matrix = np.zeros((new, old))
+    for offset in (-1, 0, 1, 2):
+        cells = np.floor(centres).astype(int) + offset
+        nearest = np.clip(cells, 0, old - 1)
+        weights = _cubic(np.abs(centres - cells))
+        np.add.at(matrix, (np.arange(new), nearest), weights)
+    return matrix
+
+
+def _cubic(distance):
+    """Weights of cells at distances up to 2."""
+    a = -0.75
+    near = (a + 2) * distance**3 - (a + 3) * distance**2 + 1
+    far = a * (distance**3 - 5 * distance**2 + 8 * distance - 4)
+    return np.where(distance <= 1, near, far)

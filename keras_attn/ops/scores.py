@@ -143,11 +143,17 @@ def tile_scores(
         added = modifier.bias(own, query_positions, key_positions)
         if added is not None:
             scores += tf.cast(added, dtype)
-    visible = masks.by_position(
-        query_positions,
-        key_positions,
-        causal=rules.causal,
-        window=rules.window,
+    visible = masks.combine(
+        masks.by_position(
+            query_positions,
+            key_positions,
+            causal=rules.causal,
+            window=rules.window,
+        ),
+        *(
+            modifier.visible(query_positions, key_positions)
+            for modifier in rules.modifiers
+        ),
     )  # (batch or 1, query, key)
     if segments is not None:
         visible = masks.combine(visible, masks.by_segment(*segments))

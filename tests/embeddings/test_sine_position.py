@@ -28,8 +28,9 @@ def inputs(rng):
     [
         ({}, 6),
         ({"units": 3, "merge": "concat", "base": 50.0}, 9),
+        ({"grid_width": 2}, 6),
     ],
-    ids=["add", "concat"],
+    ids=["add", "concat", "grid"],
 )
 def test_contract(init, features, inputs, tmp_path):
     check_layer(
@@ -50,6 +51,22 @@ def test_matches_the_equation(features, base, rng):
     expected = x + places_of(range(5), features, base)
     output = SinePosition(base=base)(x)
     np.testing.assert_allclose(output, expected, atol=1e-5)
+
+
+def test_on_a_grid_one_half_tells_the_row_and_the_other_the_column(rng):
+    # Appendix A.4 of Carion et al., for 4 rows of 3 cells.
+    x = rng.normal(size=(2, 12, 10))
+    rows, columns = np.divmod(np.arange(12), 3)
+    halves = [places_of(each, 5, 20.0) for each in (rows, columns)]
+    output = SinePosition(base=20.0, grid_width=3)(x)
+    np.testing.assert_allclose(
+        output, x + np.concatenate(halves, axis=1), atol=1e-5
+    )
+
+
+def test_a_grid_needs_two_halves():
+    with pytest.raises(ValueError, match=r"even length.*units=7"):
+        SinePosition(grid_width=3)(np.zeros((2, 6, 7), "float32"))
 
 
 @pytest.mark.parametrize("units", [None, 4, 9])
@@ -90,6 +107,7 @@ def test_the_first_frequency_is_one_and_they_fall():
         ({"merge": "sum"}, "`merge` must be"),
         ({"units": 0, "merge": "concat"}, "`units` must be"),
         ({"base": 1.0}, "`base` must be a number above 1"),
+        ({"grid_width": 0}, "`grid_width` must be"),
     ],
 )
 def test_refuses_to_be_made(init, message):

@@ -25,6 +25,7 @@ MODIFIERS = [
     (modifiers.SoftCap, {"cap": 1.5}),
     (modifiers.QKNorm, {"epsilon": 0.1}),
     (modifiers.Sinks, {}),
+    (modifiers.Locality, {}),
 ]
 
 every_modifier = pytest.mark.parametrize(
@@ -120,9 +121,8 @@ def test_every_weight_learns(cls, init, implementation, heads):
     with tf.GradientTape() as tape:
         loss = tf.reduce_sum(layer(heads) ** 2)
     weights = layer.trainable_weights
-    assert len(weights) == {"RelativeBias": 1, "QKNorm": 2, "Sinks": 1}.get(
-        cls.__name__, 0
-    )
+    numbers = {"RelativeBias": 1, "QKNorm": 2, "Sinks": 1, "Locality": 1}
+    assert len(weights) == numbers.get(cls.__name__, 0)
     for gradient in tape.gradient(loss, [weight.value for weight in weights]):
         gradient = tf.convert_to_tensor(gradient)
         assert np.isfinite(gradient).all()

@@ -17,6 +17,8 @@ from keras_attn import modifiers
         ("QKNorm", modifiers.QKNorm),
         ("sinks", modifiers.Sinks),
         ("Sinks", modifiers.Sinks),
+        ("locality", modifiers.Locality),
+        ("Locality", modifiers.Locality),
     ],
 )
 def test_a_name_gives_the_modifier_with_its_defaults(name, cls):

@@ -1,6 +1,5 @@
 import math
 
-import keras
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -136,35 +135,67 @@ def test_a_grid_of_the_same_size_stays(rng):
     np.testing.assert_allclose(same, table, rtol=1e-6)
 
 
-@pytest.mark.parametrize("axis", [0, 1])
-def test_a_ramp_on_a_grid_stays_a_ramp(axis):
-    # Powers of two: TensorFlow rounds fractions of a cell to 1/1024.
-    old, new = (8, 6), (16, 24)
-    ramp = np.indices(old)[axis].astype("float32")
-    table = np.stack([ramp.ravel(), 3 - 2 * ramp.ravel()], axis=1)
-    grid = resize_grid(table, old, new).numpy().reshape(*new, 2)
-    # Centres of the new cells, measured in old ones.
-    factor = new[axis] / old[axis]
-    centres = (np.indices(new)[axis] + 0.5) / factor - 0.5
-    # Cubic interpolation is exact on lines, two cells away from an edge.
-    inner = (centres >= 1) & (centres <= old[axis] - 2)
-    assert inner.sum() > 100
-    np.testing.assert_allclose(grid[inner, 0], centres[inner], atol=1e-5)
-    np.testing.assert_allclose(
-        grid[inner, 1], 3 - 2 * centres[inner], atol=1e-5
+def cubic(distance, a=-0.75):
+    """Cubic convolution between cells, as Keys defines it."""
+    d = abs(distance)
+    if d <= 1:
+        return (a + 2) * d**3 - (a + 3) * d**2 + 1
+    return a * d**3 - 5 * a * d**2 + 8 * a * d - 4 * a if d < 2 else 0.0
+
+
+def stretched(grid, new):
+    """Each new cell from the 16 old ones around it, in float64."""
+    height, width, units = grid.shape
+    out = np.zeros((*new, units))
+    for y, x in np.ndindex(*new):
+        # The centre of the new cell, measured in old ones.
+        down = (y + 0.5) * height / new[0] - 0.5
+        right = (x + 0.5) * width / new[1] - 0.5
+        for i in range(math.floor(down) - 1, math.floor(down) + 3):
+            for j in range(math.floor(right) - 1, math.floor(right) + 3):
+                weight = cubic(down - i) * cubic(right - j)
+                i_inside = min(max(i, 0), height - 1)
+                j_inside = min(max(j, 0), width - 1)
+                out[y, x] += weight * grid[i_inside, j_inside]
+    return out
+
+
+SIZES = [((3, 4), (7, 5)), ((6, 5), (3, 2)), ((1, 2), (3, 3))]
+
+
+@pytest.mark.parametrize(("old", "new"), SIZES)
+def test_a_grid_is_stretched_by_cubic_convolution(old, new, rng):
+    table = rng.normal(size=(1 + math.prod(old), 3))
+    expected = stretched(table[1:].reshape(*old, 3), new).reshape(-1, 3)
+    actual = resize_grid(table.astype("float32"), old, new, 1)
+    np.testing.assert_allclose(actual[:1], table[:1], rtol=1e-6)
+    np.testing.assert_allclose(actual[1:], expected, atol=1e-5)
+
+
+def test_a_grid_is_stretched_in_a_compiled_function(rng):
+    table = rng.normal(size=(13, 3)).astype("float32")
+    compiled = tf.function(
+        lambda x: resize_grid(x, (3, 4), (6, 5), 1), jit_compile=True
     )
-    assert np.all(np.diff(grid[..., 0], axis=axis) >= 0)
+    np.testing.assert_allclose(
+        compiled(table), resize_grid(table, (3, 4), (6, 5), 1), atol=1e-6
+    )
 
 
-def test_a_grid_is_stretched_whatever_keras_takes_images_for(rng):
-    table = rng.normal(size=(12, 3)).astype("float32")
-    expected = resize_grid(table, (3, 4), (6, 5))
-    keras.config.set_image_data_format("channels_first")
-    try:
-        actual = resize_grid(table, (3, 4), (6, 5))
-    finally:
-        keras.config.set_image_data_format("channels_last")
-    np.testing.assert_array_equal(actual, expected)
+@pytest.mark.peers
+@pytest.mark.parametrize(("old", "new"), [*SIZES, ((14, 14), (24, 24))])
+def test_a_grid_is_stretched_as_torch_does(old, new, rng):
+    import torch
+
+    table = rng.normal(size=(math.prod(old), 5)).astype("float32")
+    grid = torch.tensor(table.reshape(1, *old, 5)).permute(0, 3, 1, 2)
+    expected = torch.nn.functional.interpolate(
+        grid, size=new, mode="bicubic", align_corners=False
+    )
+    expected = expected.permute(0, 2, 3, 1).reshape(-1, 5)
+    np.testing.assert_allclose(
+        resize_grid(table, old, new), expected, rtol=1e-5, atol=1e-5
+    )
 
 
 def test_a_table_of_another_grid_is_refused():

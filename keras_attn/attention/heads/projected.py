@@ -57,6 +57,7 @@ class ProjectedAttention(Layer):
         num_kv_heads,
         modifiers,
         implementation,
+        use_output_bias,
         **kwargs,
     ):
         super().__init__(**kwargs)
@@ -104,6 +105,7 @@ class ProjectedAttention(Layer):
         self.num_kv_heads = num_kv_heads
         self.modifiers = [registry.get(modifier) for modifier in modifiers]
         self.implementation = implementation
+        self.use_output_bias = use_output_bias
         self.supports_masking = True  # the output carries the query's mask
 
     @property
@@ -135,6 +137,7 @@ class ProjectedAttention(Layer):
             (*query_shape[:-1], heads, value_depth),
             *(self._output_shape or query_shape[-1:]),
             num_inputs=2,
+            use_bias=self.use_output_bias,
         )
         for modifier in self.modifiers:
             modifier.prepare(
@@ -172,6 +175,7 @@ class ProjectedAttention(Layer):
             "num_kv_heads": self.num_kv_heads,
             "modifiers": [serialize(modifier) for modifier in self.modifiers],
             "implementation": self.implementation,
+            "use_output_bias": self.use_output_bias,
         }
 
     def projections(self) -> list:
@@ -185,6 +189,7 @@ class ProjectedAttention(Layer):
         *output_shape: int,
         num_inputs: int = 1,
         activation: str | None = None,
+        use_bias: bool | None = None,
     ) -> keras.layers.EinsumDense:
         """Make and build the map of the last axes of an input to others.
 
@@ -194,6 +199,7 @@ class ProjectedAttention(Layer):
             output_shape: Sizes of the outputs' axes, such as heads and depth.
             num_inputs: How many axes `inputs` are.
             activation: What follows the map, if anything.
+            use_bias: Whether it has a bias; the layer's if not given.
 
         Returns:
             The built projection.
@@ -201,6 +207,7 @@ class ProjectedAttention(Layer):
         kept = string.ascii_uppercase[: len(input_shape) - num_inputs]
         inputs = string.ascii_lowercase[:num_inputs]
         outputs = string.ascii_lowercase[num_inputs:][: len(output_shape)]
+        use_bias = self.use_bias if use_bias is None else use_bias
         options = dict(self._projection_options)
         for initializer in ("kernel_initializer", "bias_initializer"):
             # One and the same makes the same numbers for every projection.
@@ -208,7 +215,7 @@ class ProjectedAttention(Layer):
         projection = keras.layers.EinsumDense(
             f"{kept}{inputs},{inputs}{outputs}->{kept}{outputs}",
             output_shape=(*[None] * (len(kept) - 1), *output_shape),
-            bias_axes=outputs if self.use_bias else None,
+            bias_axes=outputs if use_bias else None,
             activation=activation,
             name=name,
             dtype=_policy_at(self.dtype_policy, f"{self.path}/{name}"),

@@ -37,6 +37,26 @@ def test_one_initializer_makes_different_numbers_for_each_projection():
     assert np.abs(query - key).max() > 1e-3
 
 
+@pytest.mark.parametrize(
+    ("init", "biases"),
+    [
+        ({}, [True] * 4),
+        ({"use_bias": False}, [False] * 4),
+        (
+            {"use_bias": False, "use_output_bias": True},
+            [False, False, False, True],
+        ),
+        ({"use_output_bias": False}, [True, True, True, False]),
+    ],
+    ids=["all", "none", "output", "heads"],
+)
+def test_the_output_may_differ_from_the_heads_in_having_a_bias(init, biases):
+    layer = MultiHeadAttention(2, 3, **init)
+    layer.build((None, None, 6), (None, None, 6))
+    found = [each.bias is not None for each in layer.projections()]
+    assert found == biases
+
+
 def test_a_mask_upstream_reaches_the_projections_without_a_warning():
     embedding = keras.layers.Embedding(5, 6, mask_zero=True)
     x, y = (embedding(np.array([[1, 2, 0]])) for _ in range(2))
