@@ -60,6 +60,8 @@ MAY_IMPORT_WITHIN = {
         "losses": {""},
         "metrics": {"", "losses"},
         "schedules": set(),
+        "optimizers": set(),
+        "distillation": {"losses"},
         "callbacks": set(),
         "accelerator": set(),
     },
@@ -203,6 +205,7 @@ NO_SHAPES = {
     "text.learn_vocabulary": "it takes texts",
     "training.accelerator_check": "it takes any tensors",
     "training.accelerator_check_model": "it takes any tensors",
+    "training.Lamb": "it takes weights of any shapes",
     "training.WarmupCosine": "it takes no tensor but the step",
 }
 

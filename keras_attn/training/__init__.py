@@ -1,10 +1,14 @@
 """What a training run needs, apart from models and data.
 
 MaskedCrossentropy         a loss that leaves padding out
+MultiLabelCrossentropy     a loss of images that show several classes
+DistillationLoss           a loss beside a teacher's logits
+Distillation               a model that trains a student beside a teacher
 MaskedAccuracy             a metric that leaves padding out
 Perplexity                 a metric of language models
 WarmupCosine               a schedule of the learning rate
 WarmupRsqrt                the schedule of the Transformer
+Lamb                       an optimizer for large batches
 CompileNotice              a callback that says when a step is compiled
 accelerator_check          whether a step compiles for a TPU or GPU, and fits
 accelerator_check_model    the same of a model's training or decode step
@@ -13,16 +17,26 @@ accelerator_check_model    the same of a model's training or decode step
 from keras_attn.training.accelerator.check import accelerator_check
 from keras_attn.training.accelerator.check_model import accelerator_check_model
 from keras_attn.training.callbacks.compile_notice import CompileNotice
+from keras_attn.training.distillation.model import Distillation
+from keras_attn.training.losses.distillation_loss import DistillationLoss
 from keras_attn.training.losses.masked_crossentropy import MaskedCrossentropy
+from keras_attn.training.losses.multi_label_crossentropy import (
+    MultiLabelCrossentropy,
+)
 from keras_attn.training.metrics.masked_accuracy import MaskedAccuracy
 from keras_attn.training.metrics.perplexity import Perplexity
+from keras_attn.training.optimizers.lamb import Lamb
 from keras_attn.training.schedules.warmup_cosine import WarmupCosine
 from keras_attn.training.schedules.warmup_rsqrt import WarmupRsqrt
 
 __all__ = [
     "CompileNotice",
+    "Distillation",
+    "DistillationLoss",
+    "Lamb",
     "MaskedAccuracy",
     "MaskedCrossentropy",
+    "MultiLabelCrossentropy",
     "Perplexity",
     "WarmupCosine",
     "WarmupRsqrt",

@@ -1,1 +1,1 @@
-"""Losses that leave padding out."""
+"""Losses."""
