@@ -3,7 +3,11 @@
 import tensorflow as tf
 
 from keras_attn.base import argument_checks
+from keras_attn.image import bmp
 from keras_attn.image import color
+from keras_attn.image import gif
+from keras_attn.image.file_size import MAX_PIXELS
+from keras_attn.image.file_size import check_pixels
 
 FITS = ("crop", "squeeze")
 
@@ -14,14 +18,15 @@ def decode_image(
     channels: int = 3,
     *,
     fit: str = "crop",
+    max_pixels: int = MAX_PIXELS,
 ):
     """Make floats of a fixed size from an image of any size.
 
         pixel = byte / 255
 
     In core TensorFlow ops, so that training and serving see the same pixels.
-    Transparency is dropped, the first frame of an animation is taken, and
-    images that shrink are smoothed first.
+    Transparency is dropped, of an animation the first frame is taken, of 16
+    bits the upper 8, and images that shrink are smoothed first.
 
     Args:
         image: A scalar string with the bytes of a JPEG, PNG, GIF or BMP file,
@@ -30,17 +35,18 @@ def decode_image(
         channels: 3 for colour, 1 for grey.
         fit: "crop" keeps the proportions and cuts off the two sides that are
             too long, "squeeze" keeps the whole image and not its proportions.
+        max_pixels: A file that says it has more is refused unread.
 
     Returns:
         (height, width, channels) float32 between 0 and 1.
 
     Raises:
         ValueError: If the arguments or the kind of tensor are wrong.
-        tf.errors.InvalidArgumentError: When it runs on bytes that are no
-            image; the message says what is wrong with them.
+        tf.errors.InvalidArgumentError: When it runs on bytes that are no whole
+            image, or a too large one; the message says what is wrong.
     """
     size = check_image(size, channels, fit)
-    image = _as_levels(tf.convert_to_tensor(image))
+    image = _as_levels(tf.convert_to_tensor(image), max_pixels)
     if fit == "crop":
         image = _centre(image, size)
     image = _with_channels(tf.cast(image, tf.float32) / 255, channels)
@@ -68,12 +74,21 @@ def _as_pair(size):
     return pair
 
 
-def _as_levels(image):
+def _as_levels(image, max_pixels):
     """(height, width, channels) of uint8, with 1 to 4 channels."""
     if image.dtype == tf.string and image.shape.rank in (0, None):
+        image = tf.case(
+            [
+                (_starts(image, gif.MAGIC), lambda: gif.first_frame(image)),
+                (_starts(image, bmp.MAGIC), lambda: bmp.check_plain(image)),
+            ],
+            default=lambda: tf.identity(image),
+        )
         # As many channels as the file has: the decoders of GIF and BMP do not
         # convert.
-        return tf.io.decode_image(image, expand_animations=False)
+        return tf.io.decode_image(
+            check_pixels(image, max_pixels), expand_animations=False
+        )
     if image.dtype != tf.uint8 or image.shape.rank != 3:
         raise ValueError(
             "An image is a scalar string with the bytes of a file, or uint8 "
@@ -86,6 +101,10 @@ def _as_levels(image):
             f"Received: {tuple(image.shape)}"
         )
     return image
+
+
+def _starts(file, magic):
+    return tf.strings.substr(file, 0, len(magic)) == magic
 
 
 def _centre(image, size):

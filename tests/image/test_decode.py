@@ -1,9 +1,15 @@
+import io
+
 import numpy as np
 import pytest
 import tensorflow as tf
 from PIL import Image
 
 from keras_attn.image.decode import decode_image
+from tests.export.image_files import BAD
+from tests.export.image_files import GOOD
+from tests.export.image_files import gif
+from tests.export.image_files import of_size
 
 
 def picture(height, width, channels):
@@ -81,6 +87,35 @@ def test_the_first_frame_of_an_animation_is_taken(tmp_path):
     np.testing.assert_allclose(image, 10 / 255, atol=1e-6)
 
 
+def test_what_follows_in_an_animation_changes_nothing():
+    first = np.arange(36, dtype="uint8").reshape(6, 6)
+    larger = np.full((20, 30), 99, "uint8")
+    for frames in ([], [(0, 0, larger)], [(3, 3, first)] * 3):
+        image = as_numpy(gif((2, 1, first), *frames), 6, 1)
+        np.testing.assert_allclose(255 * image[..., 0], first, atol=1e-3)
+
+
+def test_of_16_bits_the_upper_8_are_taken():
+    levels = np.random.default_rng(0).integers(2**16, size=(6, 6, 3))
+    file = tf.io.encode_png(levels.astype("uint16"))
+    np.testing.assert_allclose(
+        255 * as_numpy(file, 6), levels // 256, atol=1e-3
+    )
+
+
+@pytest.mark.parametrize(
+    ("kind", "mode", "tolerance"),
+    [("PNG", "P", 0), ("PNG", "1", 0), ("JPEG", "CMYK", 3)],
+)
+def test_other_ways_to_write_colours_are_read(kind, mode, tolerance):
+    image = Image.fromarray(picture(16, 16, 3)).convert(mode)
+    content = io.BytesIO()
+    image.save(content, kind)
+    wanted = np.asarray(Image.open(content).convert("RGB"))
+    image = as_numpy(content.getvalue(), 16)
+    np.testing.assert_allclose(255 * image, wanted, atol=tolerance + 1e-3)
+
+
 def test_a_wide_image_loses_its_two_ends():
     pixels = np.zeros((4, 10, 3), "uint8")
     pixels[:, 3:7] = 255
@@ -131,15 +166,37 @@ def test_the_size_is_known_before_it_runs(spec):
 @pytest.mark.parametrize(
     ("content", "complaint"),
     [
-        (b"not an image", "Unknown image file format"),
-        (b"", "is empty"),
+        (b"not an image", "must be a JPEG, PNG, GIF or BMP"),
+        (b"", "must be a JPEG, PNG, GIF or BMP"),
         (b"\xff\xd8\xff\xe0 and nothing more", "Invalid JPEG data"),
-        (b"\x89PNG\r\n\x1a\n and nothing more", "Invalid PNG"),
+        (b"\x89PNG\r\n\x1a\n and nothing more", "must be a JPEG, PNG"),
+        (BAD["half_a_jpeg"], "Invalid JPEG data"),
+        (BAD["almost_a_jpeg"], "Invalid JPEG data"),
+        (BAD["half_a_png"], "Invalid PNG"),
+        (BAD["half_a_bmp"], "size should match"),
+        (BAD["another_kind"], "must be a JPEG, PNG, GIF or BMP"),
     ],
 )
 def test_broken_bytes_are_told(content, complaint):
     with pytest.raises(tf.errors.InvalidArgumentError, match=complaint):
         decode_image(tf.constant(content), 4)
+
+
+@pytest.mark.parametrize("kind", ["jpeg", "png", "gif", "bmp"])
+def test_a_file_of_20_000_by_20_000_pixels_is_refused_unread(kind, monkeypatch):
+    decoded = []
+    monkeypatch.setattr(tf.io, "decode_image", decoded.append)
+    with pytest.raises(
+        tf.errors.InvalidArgumentError, match=r"more pixels(?s:.)*400000000"
+    ):
+        decode_image(tf.constant(of_size(kind, 20_000)), 4)
+    assert not decoded
+
+
+def test_larger_files_are_read_if_one_says_so():
+    assert as_numpy(GOOD["png"], 4, max_pixels=63).shape == (4, 4, 3)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="max_pixels=62"):
+        decode_image(GOOD["png"], 4, max_pixels=62)
 
 
 @pytest.mark.parametrize(

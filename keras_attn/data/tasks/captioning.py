@@ -4,6 +4,7 @@ import tensorflow as tf
 
 from keras_attn.data.tasks.image_classification import check_fields
 from keras_attn.image.decode import decode_image
+from keras_attn.image.file_size import MAX_PIXELS
 from keras_attn.image.value_range import check_value_range
 from keras_attn.image.value_range import to_value_range
 from keras_attn.text.layouts import check_special
@@ -20,6 +21,7 @@ def captioning(
     channels: int = 3,
     fit: str = "crop",
     value_range: tuple[float, float] = (0.0, 1.0),
+    max_pixels: int = MAX_PIXELS,
 ) -> tf.data.Dataset:
     """Training examples of captioning, for teacher forcing.
 
@@ -34,6 +36,7 @@ def captioning(
         fit: "crop" keeps the proportions and cuts off what is too long,
             "squeeze" keeps the whole image and not its proportions.
         value_range: The lowest and the highest value of a pixel.
+        max_pixels: A file that says it has more is an error.
 
     Returns:
         `({"image", "target"}, labels)`: float32 (height, width, channels)
@@ -51,7 +54,9 @@ def captioning(
     check_special(tokenizer, "start", "end")
 
     def encode(example):
-        image = decode_image(example["image"], size, channels, fit=fit)
+        image = decode_image(
+            example["image"], size, channels, fit=fit, max_pixels=max_pixels
+        )
         ids = tokenizer(example["caption"])
         target = with_start(tokenizer, ids)
         image = to_value_range(image, value_range)

@@ -7,11 +7,9 @@ import tensorflow as tf
 
 from keras_attn.image.decode import check_image
 from keras_attn.image.decode import decode_image
+from keras_attn.image.file_size import MAX_PIXELS
 from keras_attn.image.value_range import check_value_range
 from keras_attn.image.value_range import to_value_range
-
-# As many as a good camera takes; in colour and float32 they are 400 MB.
-MAX_PIXELS = 2**25
 
 # Images decoded at once: each may take the memory of `MAX_PIXELS`.
 _AT_ONCE = 4
@@ -22,9 +20,8 @@ class EncodedImages(tf.Module):
 
         pixel = lowest + (highest - lowest) level / 255
 
-    Transparency is dropped, the first frame of an animation is taken, images
-    that shrink are smoothed first. A file that cannot be read, or is larger
-    than it should be, is flagged and fails no other.
+    What `decode_image` refuses, because it is no whole image or a too large
+    one, is flagged and fails no other.
 
     Args:
         size: Height and width of the images.
@@ -94,14 +91,10 @@ class EncodedImages(tf.Module):
         return [png, jpeg], [png[: len(png) // 2]]
 
     def _decode(self, place, file):
-        num_pixels = _num_pixels(file)
-        enough = tf.debugging.Assert(
-            (num_pixels > 0) & (num_pixels <= self._max_pixels), [num_pixels]
-        )
-        with tf.control_dependencies([enough]):
-            file = tf.identity(file)
         *size, channels = self._shape
-        image = decode_image(file, size, channels, fit=self._fit)
+        image = decode_image(
+            file, size, channels, fit=self._fit, max_pixels=self._max_pixels
+        )
         return place, to_value_range(image, self._value_range)
 
 
@@ -109,33 +102,3 @@ def _rainbow(height, width):
     """An image whose every part is different: (height, width, 3) uint8."""
     rows, columns = np.mgrid[:height, :width] * 255 // max(height, width)
     return np.stack([rows, columns, 255 - rows], axis=-1).astype("uint8")
-
-
-def _num_pixels(file):
-    """How many pixels a file says it has; 0 for unknown kinds of files."""
-
-    def starts(magic):
-        return tf.strings.substr(file, 0, len(magic)) == magic
-
-    def jpeg():
-        shape = tf.io.extract_jpeg_shape(file)
-        return tf.cast(shape[0], tf.int64) * tf.cast(shape[1], tf.int64)
-
-    def sides(position, dtype, little_endian):
-        def product():
-            field = tf.strings.substr(file, position, 2 * dtype.size)
-            values = tf.io.decode_raw(field, dtype, little_endian)
-            # A BMP from top to bottom has a negative height.
-            return tf.reduce_prod(tf.abs(tf.cast(values, tf.int64)))
-
-        return product
-
-    return tf.case(
-        [
-            (starts(b"\xff\xd8\xff"), jpeg),
-            (starts(b"\x89PNG"), sides(16, tf.int32, False)),
-            (starts(b"GIF8"), sides(6, tf.uint16, True)),
-            (starts(b"BM"), sides(18, tf.int32, True)),
-        ],
-        default=lambda: tf.constant(0, tf.int64),
-    )

@@ -8,7 +8,6 @@ import tensorflow as tf
 from keras_attn.decoding.protocol import GenerativeModel
 from keras_attn.decoding.protocol import continues_prompts
 from keras_attn.export.graph import model_io
-from keras_attn.export.graph.encoded_images import MAX_PIXELS
 from keras_attn.export.graph.encoded_images import EncodedImages
 from keras_attn.export.graph.search import Search
 from keras_attn.export.graph.shared_function import shared_function
@@ -16,6 +15,7 @@ from keras_attn.export.graph.signature import Signature
 from keras_attn.export.graph.signature import text_column
 from keras_attn.export.settings import tokenizer_checks
 from keras_attn.export.tasks.generative_task import GenerativeTask
+from keras_attn.image.file_size import MAX_PIXELS
 from keras_attn.text.tokenizer import Tokenizer
 
 _USUAL_LENGTH = 64

@@ -6,7 +6,6 @@ import keras
 import tensorflow as tf
 
 from keras_attn.export.graph import model_io
-from keras_attn.export.graph.encoded_images import MAX_PIXELS
 from keras_attn.export.graph.encoded_images import EncodedImages
 from keras_attn.export.graph.invalid_rows import blank_invalid
 from keras_attn.export.graph.labels import Labels
@@ -15,6 +14,7 @@ from keras_attn.export.graph.signature import Signature
 from keras_attn.export.graph.signature import text_column
 from keras_attn.export.tasks.functional import FunctionalPrediction
 from keras_attn.export.tasks.task import Task
+from keras_attn.image.file_size import MAX_PIXELS
 
 # After these, outputs are probabilities already.
 _PROBABILITIES = (keras.activations.softmax, keras.activations.sigmoid)

@@ -49,14 +49,24 @@ def test_missing_fields_are_told():
         captioning(examples, ByteTokenizer(), size=4)
 
 
-def test_a_vocabulary_without_an_end_is_told():
+@pytest.mark.parametrize("missing", ["start", "end"])
+def test_a_vocabulary_without_a_start_or_an_end_is_told(missing):
     tokenizer = ByteTokenizer()
 
-    class WithoutEnd:
-        start_id, end_id = tokenizer.start_id, None
+    class Without:
+        start_id, end_id = tokenizer.start_id, tokenizer.end_id
 
-    with pytest.raises(ValueError, match="no END token"):
-        captioning(source(["a"]), WithoutEnd(), size=4)
+    setattr(Without, f"{missing}_id", None)
+    with pytest.raises(ValueError, match=f"no {missing.upper()} token"):
+        captioning(source(["a"]), Without(), size=4)
+
+
+def test_a_file_that_is_too_large_is_told():
+    content = tf.io.encode_png(np.zeros((6, 7, 1), "uint8"))
+    examples = tf.data.Dataset.from_tensors({"image": content, "caption": "a"})
+    examples = captioning(examples, ByteTokenizer(), size=4, max_pixels=41)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="max_pixels=41"):
+        next(iter(examples))
 
 
 def test_several_captions_at_once_are_told():

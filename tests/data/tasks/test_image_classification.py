@@ -71,8 +71,37 @@ def test_a_broken_file_is_told(tmp_path):
         next(iter(examples))
 
 
+@pytest.mark.parametrize(
+    ("label", "num_classes", "complaint"),
+    [
+        (5, 5, r"num_classes=5.*5"),
+        (-1, 5, r"num_classes=5.*-1"),
+        (-1, None, "from 0"),
+    ],
+)
+def test_a_label_that_is_no_class_is_told(label, num_classes, complaint):
+    images = np.zeros((2, 4, 4, 3), "uint8")
+    examples = iter(
+        image_classification(
+            source(images, [4, label]), size=4, num_classes=num_classes
+        )
+    )
+    assert next(examples)[1] == 4
+    with pytest.raises(tf.errors.InvalidArgumentError, match=complaint):
+        next(examples)
+
+
+def test_a_file_that_is_too_large_is_told():
+    file = tf.io.encode_png(np.zeros((6, 7, 1), "uint8")).numpy()
+    examples = image_classification(source([file], [0]), size=4, max_pixels=41)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="max_pixels=41"):
+        next(iter(examples))
+
+
 def test_its_iterator_can_be_saved(tmp_path):
-    examples = image_classification(files(tmp_path, [(3, 3)] * 4), size=3)
+    examples = image_classification(
+        files(tmp_path, [(3, 3)] * 4), size=3, num_classes=4
+    )
     iterator = iter(examples)
     next(iterator)
     path = tf.train.Checkpoint(iterator=iterator).save(str(tmp_path / "at"))

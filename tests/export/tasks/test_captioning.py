@@ -9,6 +9,8 @@ from keras_attn.export.graph.signature import text_column
 from keras_attn.export.loader import loaded_model
 from keras_attn.export.tasks import registry
 from keras_attn.export.tasks.captioning import Captioning
+from keras_attn.text import WordTokenizer
+from keras_attn.text.special_tokens import DEFAULT
 from tests.export import captioners
 from tests.export import served
 from tests.export import writers
@@ -180,11 +182,18 @@ def test_a_model_without_attention_has_no_verb_for_it():
     assert "attention" not in names
 
 
+# A caption starts after START: a vocabulary without it begins no caption.
+WITHOUT_START = WordTokenizer(
+    [*DEFAULT, *"stuvwxyz", "q"], special_tokens={"start": None}
+)
+
+
 @pytest.mark.parametrize(
     ("settings", "complaint"),
     [
         ({"tokenizer": None}, "exported with the tokenizer"),
         ({"tokenizer": writers.SOURCE}, "knows 14 ids in its target"),
+        ({"tokenizer": WITHOUT_START}, "no start token"),
         ({"max_length": 0}, "max_length"),
         ({"value_range": (1, 0)}, "value_range"),
         ({"fit": "stretch"}, "`fit` must be one of"),
