@@ -12,6 +12,13 @@ from keras_attn.extras import require
 _ONE_FILE = "model.safetensors"
 _INDEX = "model.safetensors.index.json"
 _GENERATION = "generation_config.json"
+_ACTIVATIONS = {
+    "gelu": "gelu",
+    "gelu_new": "gelu_tanh",
+    "gelu_pytorch_tanh": "gelu_tanh",
+    "relu": "relu",
+    "silu": "silu",
+}
 
 
 class Checkpoint:
@@ -80,6 +87,10 @@ class Checkpoint:
                 f"supported are {sorted(choices)}."
             )
         return choices[value]
+
+    def activation(self, field: str, default: str) -> str:
+        """Our name for the activation that a field names."""
+        return self.choose(field, _ACTIVATIONS, default)
 
     def has(self, name: str) -> bool:
         """Whether there is a tensor of this name."""

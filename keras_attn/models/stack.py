@@ -45,9 +45,12 @@ class Stack(Layer):
         mask, memory_mask: (batch, length) and (batch, source) padding masks;
             filled in by Keras.
         training: Whether anything is dropped.
+        return_attention_scores: Whether to return the weights as well.
 
     Returns:
-        (batch, length, features).
+        (batch, length, features), then a list of each block's weights if
+        asked for: (batch, heads, length, length), or (batch, heads, length,
+        source) if there is a memory.
     """
 
     def __init__(
@@ -111,11 +114,13 @@ class Stack(Layer):
         inputs_mask=None,
         memory_mask=None,
         training=None,
+        return_attention_scores=False,
     ):
         # Keras fills in `mask` if a layer is called with one tensor only, and
         # `inputs_mask` if there are more.
         mask = inputs_mask if mask is None else mask
         options, positions = {"training": training}, None
+        options["return_attention_scores"] = return_attention_scores
         if segments is not None:
             segments = ops.convert_to_tensor(segments)
             mask = masks.combine(mask, segments != 0)
@@ -126,15 +131,22 @@ class Stack(Layer):
         inputs = masks.zero_padding(inputs, mask, "mask")
         x = self._begin(inputs, positions, added)
         x = self.drop(x, training=training)
+        weights = []
         for block in self.blocks:
             x = block(x, mask=mask, **options)
-        return self._finish(x)
+            if return_attention_scores:
+                x, *_, last = x
+                weights.append(last)
+        x = self._finish(x)
+        return (x, weights) if return_attention_scores else x
 
     def compute_output_spec(self, inputs, *others, **options):
         """Describe what `call` returns.
 
         Keras would trace all blocks to find out, half a second for each.
         """
+        if options.get("return_attention_scores"):
+            return super().compute_output_spec(inputs, *others, **options)
         return keras.KerasTensor(inputs.shape, self.compute_dtype)
 
     def get_config(self):
@@ -254,35 +266,6 @@ class Stack(Layer):
         x = x if self.last_norm is None else self.last_norm(x)
         # Blocks that were handed over may compute in another dtype.
         return ops.cast(x, self.compute_dtype)
-
-
-def make_stack(
-    kind: type, num_layers: int, block: dict, *, initializer=None, **options
-) -> Stack:
-    """Make a stack of blocks that are all alike.
-
-    Args:
-        kind: `EncoderBlock` or `DecoderBlock`.
-        num_layers: How many.
-        block: Arguments of each.
-        initializer: Of every linear map, and of positions that are learned;
-            None for their own.
-        options: Further arguments of `Stack`; `dtype` is the blocks' as well.
-    """
-
-    def fresh(name):
-        return {} if initializer is None else {name: initializer.clone()}
-
-    blocks = [
-        kind(
-            **block,
-            **fresh("kernel_initializer"),
-            name=f"block_{number}",
-            dtype=options.get("dtype"),
-        )
-        for number in range(num_layers)
-    ]
-    return Stack(blocks, **fresh("position_initializer"), **options)
 
 
 def _side_by_side(states):

@@ -88,6 +88,27 @@ def test_says_its_output_without_running_a_block():
     assert output.dtype == stack(VECTORS).dtype == "bfloat16"
 
 
+def test_the_weights_are_those_that_made_the_output():
+    stack = make(last_norm=True)
+    output, weights = stack(VECTORS, mask=MASK, return_attention_scores=True)
+    np.testing.assert_allclose(output, stack(VECTORS, mask=MASK), atol=1e-6)
+    x = stack.position_embedding(VECTORS)
+    for block, found in zip(stack.blocks, weights, strict=True):
+        x, own = block(x, mask=MASK, return_attention_scores=True)
+        np.testing.assert_allclose(found, own, atol=1e-6)
+    symbolic = stack(keras.Input((3, 4)), return_attention_scores=True)
+    assert [tuple(x.shape) for x in symbolic[1]] == [(None, 2, 3, 3)] * 2
+
+
+def test_with_a_memory_the_weights_are_those_of_the_memory():
+    stack = make()
+    memory = np.ones((2, 5, 3), "float32")
+    _, weights = stack(VECTORS, memory, return_attention_scores=True)
+    last = stack.alignment(VECTORS, memory)
+    assert last.shape == (2, 2, 3, 5)
+    np.testing.assert_allclose(weights[-1], last, atol=1e-6)
+
+
 def test_drops_while_training():
     stack = make(dropout=0.5)
     assert np.any(stack(VECTORS, training=True) != stack(VECTORS))

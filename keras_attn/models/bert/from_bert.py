@@ -2,14 +2,6 @@
 
 from keras_attn.models.checkpoint import Checkpoint
 
-_ACTIVATIONS = {
-    "gelu": "gelu",
-    "gelu_new": "gelu_tanh",
-    "gelu_pytorch_tanh": "gelu_tanh",
-    "relu": "relu",
-    "silu": "silu",
-}
-
 # Our layers on top of the encoder, and what tells that a folder has them.
 _HEADS = {
     "pooler": "pooler.dense",
@@ -55,7 +47,7 @@ def read(cls: type, folder, *, head=None, num_classes=None):
         max_length=checkpoint.setting("max_position_embeddings"),
         num_segments=checkpoint.setting("type_vocab_size", 2),
         epsilon=checkpoint.setting("layer_norm_eps", 1e-12),
-        activation=checkpoint.choose("hidden_act", _ACTIVATIONS, "gelu"),
+        activation=checkpoint.activation("hidden_act", "gelu"),
         dropout=checkpoint.setting("hidden_dropout_prob", 0.1),
         pad_id=checkpoint.config.get("pad_token_id", 0),
         head=head,

@@ -9,8 +9,8 @@ from keras_attn.models.bert import heads
 from keras_attn.models.bert.logits_bias import LogitsBias
 from keras_attn.models.bert.masked_token_head import MaskedTokenHead
 from keras_attn.models.bert.presets import PRESETS
+from keras_attn.models.make_stack import make_stack
 from keras_attn.models.preset_model import PresetModel
-from keras_attn.models.stack import make_stack
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")

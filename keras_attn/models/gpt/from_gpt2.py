@@ -2,14 +2,6 @@
 
 from keras_attn.models.checkpoint import Checkpoint
 
-_ACTIVATIONS = {
-    "gelu_new": "gelu_tanh",
-    "gelu_pytorch_tanh": "gelu_tanh",
-    "gelu": "gelu",
-    "relu": "relu",
-    "silu": "silu",
-}
-
 
 def read(cls: type, folder):
     """Make a `GPT` with the weights of a folder.
@@ -34,9 +26,7 @@ def read(cls: type, folder):
         hidden_dim=checkpoint.config.get("n_inner"),
         max_length=checkpoint.setting("n_positions"),
         epsilon=checkpoint.setting("layer_norm_epsilon", 1e-5),
-        activation=checkpoint.choose(
-            "activation_function", _ACTIVATIONS, "gelu_new"
-        ),
+        activation=checkpoint.activation("activation_function", "gelu_new"),
         dropout=checkpoint.setting("resid_pdrop", 0.1),
         tie_embeddings=tied,
         pad_id=checkpoint.config.get("pad_token_id"),

@@ -9,8 +9,8 @@ from keras_attn.embeddings.token import TokenEmbedding
 from keras_attn.models import prompts
 from keras_attn.models.gpt import from_gpt2
 from keras_attn.models.gpt.presets import PRESETS
+from keras_attn.models.make_stack import make_stack
 from keras_attn.models.preset_model import PresetModel
-from keras_attn.models.stack import make_stack
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")

@@ -4,13 +4,6 @@ import numpy as np
 
 from keras_attn.models.checkpoint import Checkpoint
 
-_ACTIVATIONS = {
-    "gelu": "gelu",
-    "gelu_new": "gelu_tanh",
-    "relu": "relu",
-    "silu": "silu",
-}
-
 # BART's tables of positions begin with two rows that no position uses.
 _UNUSED_POSITIONS = 2
 
@@ -44,9 +37,7 @@ def read(cls: type, folder):
         hidden_dim=checkpoint.setting("encoder_ffn_dim"),
         position="learned",
         max_length=checkpoint.setting("max_position_embeddings"),
-        activation=checkpoint.choose(
-            "activation_function", _ACTIVATIONS, "gelu"
-        ),
+        activation=checkpoint.activation("activation_function", "gelu"),
         dropout=checkpoint.setting("dropout", 0.1),
         scale_embedding=checkpoint.setting("scale_embedding", False),
         embedding_norm=True,

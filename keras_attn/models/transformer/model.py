@@ -8,8 +8,8 @@ from keras_attn.blocks.decoder import DecoderBlock
 from keras_attn.blocks.encoder import EncoderBlock
 from keras_attn.embeddings.token import TokenEmbedding
 from keras_attn.models import prompts
+from keras_attn.models.make_stack import make_stack
 from keras_attn.models.preset_model import PresetModel
-from keras_attn.models.stack import make_stack
 from keras_attn.models.transformer import from_bart
 from keras_attn.models.transformer.presets import PRESETS
 
