@@ -67,7 +67,15 @@ def check_layer(
 
 
 def check_model(
-    model_class, init, inputs, *, tmp_path, padded, pad_id=0, powerless=()
+    model_class,
+    init,
+    inputs,
+    *,
+    tmp_path,
+    padded,
+    pad_id=0,
+    powerless=(),
+    output_dtype=None,
 ):
     """Run the model contract.
 
@@ -82,6 +90,8 @@ def check_model(
             only one.
         pad_id: The id that is padding.
         powerless: As for `check_layer`.
+        output_dtype: Of the outputs under mixed precision; None for that in
+            which the model computes.
     """
     model = model_class(**init)
     _check_config(model, init)
@@ -91,7 +101,8 @@ def check_model(
     for policy in ("mixed_bfloat16", "mixed_float16"):
         twin = model_class(**init, dtype=policy)
         for output in tree.flatten(twin(inputs)):
-            assert output.dtype == policy.removeprefix("mixed_")
+            computed = policy.removeprefix("mixed_")
+            assert output.dtype == (output_dtype or computed)
             assert np.isfinite(tf.cast(output, "float32")).all(), policy
     _check_padded_model(model, inputs, padded, pad_id, eager)
     _check_checkpoint(model, model_class(**init), tmp_path)

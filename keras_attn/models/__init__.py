@@ -9,6 +9,7 @@ BERT            encoder: a text as vectors
 SequenceRegressor
                 a sequence, of tokens, vectors or frames, to numbers or classes
 RNNCaptioner    an image to a text, by a recurrent decoder that attends to it
+ViT             an image, as patches, to classes or vectors
 """
 
 from keras_attn.models.bert.model import BERT
@@ -18,6 +19,7 @@ from keras_attn.models.rnn_language_model.model import RNNLanguageModel
 from keras_attn.models.rnn_seq2seq.model import RNNSeq2Seq
 from keras_attn.models.sequence_regressor.model import SequenceRegressor
 from keras_attn.models.transformer.model import Transformer
+from keras_attn.models.vit.model import ViT
 
 __all__ = [
     "BERT",
@@ -27,4 +29,5 @@ __all__ = [
     "RNNSeq2Seq",
     "SequenceRegressor",
     "Transformer",
+    "ViT",
 ]

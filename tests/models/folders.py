@@ -110,6 +110,38 @@ def bart():
     return config, shapes
 
 
+def vit():
+    """The settings and the shapes of a ViT with a head."""
+    config = {
+        "model_type": "vit",
+        "hidden_size": UNITS,
+        "num_hidden_layers": LAYERS,
+        "num_attention_heads": 2,
+        "intermediate_size": HIDDEN,
+        "image_size": 4,
+        "patch_size": 2,
+    }
+    patches = "vit.embeddings.patch_embeddings.projection"
+    shapes = {
+        "vit.embeddings.cls_token": (1, 1, UNITS),
+        "vit.embeddings.position_embeddings": (1, 5, UNITS),
+        f"{patches}.weight": (UNITS, 3, 2, 2),
+        f"{patches}.bias": (UNITS,),
+        **_linear("classifier", 3, UNITS),
+        **_norm("vit.layernorm"),
+    }
+    for number in range(LAYERS):
+        name = f"vit.encoder.layer.{number}"
+        heads = [f"attention.{part}" for part in ("query", "key", "value")]
+        for part in (*heads, "output.dense"):
+            shapes |= _linear(f"{name}.attention.{part}", UNITS, UNITS)
+        shapes |= _linear(f"{name}.intermediate.dense", HIDDEN, UNITS)
+        shapes |= _linear(f"{name}.output.dense", UNITS, HIDDEN)
+        shapes |= _norm(f"{name}.layernorm_before")
+        shapes |= _norm(f"{name}.layernorm_after")
+    return config, shapes
+
+
 def write(folder, kind, *, settings=(), drop=(), more=(), dtype="float32"):
     """Write a folder of a kind.
 

@@ -1,0 +1,1 @@
+"""ViT: an image as a sequence of patches."""
