@@ -22,7 +22,7 @@ class Block(Layer):
         num_heads: Number of heads.
         hidden_dim: Hidden length of the feed-forward network.
         norm: "post" or "pre".
-        normalization: "layer" or "rms".
+        normalization: "layer", "rms", or "batch", which only encoders take.
         epsilon: Added to the variance.
         activation: Of the feed-forward network; "swiglu" or "geglu" for a
             gated one.
@@ -157,7 +157,8 @@ class Block(Layer):
         Returns:
             (batch, length, features), and a list of the weights wanted.
         """
-        y = self.attention_residual.before(x)
+        training = options["training"]
+        y = self.attention_residual.before(x, training, mask)
         y = self.self_attention(
             y,
             y,
@@ -167,13 +168,13 @@ class Block(Layer):
             **options,
         )
         y, *weights = y if return_attention_scores else (y,)
-        return self.attention_residual.after(x, y, options["training"]), weights
+        return self.attention_residual.after(x, y, training, mask), weights
 
-    def feed(self, x, training=None):
+    def feed(self, x, training=None, mask=None):
         """The last sublayer: norm(x + feed_forward(x))."""
-        y = self.feed_forward_residual.before(x)
+        y = self.feed_forward_residual.before(x, training, mask)
         y = self.feed_forward(y, training=training)
-        return self.feed_forward_residual.after(x, y, training)
+        return self.feed_forward_residual.after(x, y, training, mask)
 
     def get_config(self):
         serialize = keras.saving.serialize_keras_object

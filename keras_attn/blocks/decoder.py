@@ -45,6 +45,13 @@ class DecoderBlock(Block):
     """
 
     def build(self, inputs_shape, memory_shape=None):
+        if self.normalization == "batch":
+            raise ValueError(
+                'A decoder block takes no normalization="batch": the '
+                "statistics of a batch would tell each position of those after "
+                "it, and a step of decoding has no batch of positions. Use "
+                '"layer" or "rms"; encoder blocks take "batch" too.'
+            )
         self.build_self_attention(inputs_shape)
         self.cross_attention = None
         if memory_shape is not None:

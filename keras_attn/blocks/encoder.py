@@ -1,6 +1,7 @@
 """The block that an encoder is a stack of."""
 
 import keras
+from keras import ops
 
 from keras_attn.blocks.block import Block
 from keras_attn.ops import masks
@@ -14,7 +15,8 @@ class EncoderBlock(Block):
         output = norm(Z + feed_forward(Z))
 
     With `norm="pre"` the norms stand at the head of each sublayer instead:
-    Z = x + attention(norm(x)), output = Z + feed_forward(norm(Z)).
+    Z = x + attention(norm(x)), output = Z + feed_forward(norm(Z)). With
+    `normalization="batch"` padding is left out of the statistics.
 
     Args: as for `Block`: num_heads, hidden_dim, norm, normalization, epsilon,
         activation, use_bias, dropout, attention, layer_scale,
@@ -58,6 +60,14 @@ class EncoderBlock(Block):
         # Keras fills in `mask` if a layer is called with one tensor only, and
         # `inputs_mask` if there is an `attention_mask` as well.
         mask = inputs_mask if mask is None else mask
+        if segments is not None:
+            mask = masks.combine(mask, ops.convert_to_tensor(segments) != 0)
+        if use_causal_mask and self.normalization == "batch":
+            raise ValueError(
+                'normalization="batch" does not go with `use_causal_mask`: the '
+                "statistics of a batch tell each position of those after it. "
+                'Use "layer" or "rms".'
+            )
         x = masks.zero_padding(inputs, mask, "mask")
         x, weights = self.attend_self(
             x,
@@ -68,5 +78,5 @@ class EncoderBlock(Block):
             return_attention_scores=return_attention_scores,
             training=training,
         )
-        x = self.feed(x, training)
+        x = self.feed(x, training, mask)
         return (x, *weights) if return_attention_scores else x

@@ -8,9 +8,10 @@ from keras_attn.blocks.layer_normalization import LayerNormalization
 from keras_attn.blocks.layer_scale import LayerScale
 from keras_attn.blocks.rms_normalization import RMSNormalization
 from keras_attn.blocks.stochastic_depth import StochasticDepth
+from keras_attn.ops import masks
 
 NORMS = ("post", "pre")
-NORMALIZATIONS = ("layer", "rms")
+NORMALIZATIONS = ("layer", "rms", "batch")
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
@@ -26,7 +27,9 @@ class Residual(Layer):
     Args:
         norm: "post", as in the first Transformer, or "pre", which trains
             without warm-up.
-        normalization: "layer" or "rms".
+        normalization: "layer", "rms", or "batch": each feature by its mean and
+            variance over all positions but padding, in training those of the
+            batch and then their moving average.
         epsilon: Added to the variance.
         dropout: Fraction of the sublayer's output dropped while training.
         layer_scale: What `LayerScale` starts from; None for none.
@@ -34,6 +37,7 @@ class Residual(Layer):
 
     Reference:
         Xiong et al. 2020, section 3. https://arxiv.org/abs/2002.04745
+        Shen et al. 2020, section 3. https://arxiv.org/abs/2003.07845
     """
 
     def __init__(
@@ -71,11 +75,13 @@ class Residual(Layer):
         for layer in self.branch:
             layer.build(input_shape)
 
-    def before(self, inputs):
+    def before(self, inputs, training=None, mask=None):
         """What the sublayer takes in."""
-        return self.normalize(inputs) if self.norm == "pre" else inputs
+        if self.norm == "post":
+            return inputs
+        return normalized(self.normalize, inputs, mask, training)
 
-    def after(self, inputs, output, training=None):
+    def after(self, inputs, output, training=None, mask=None):
         """Lead the inputs past the sublayer to its output."""
         for layer in self.branch:
             takes = (
@@ -83,7 +89,9 @@ class Residual(Layer):
             )
             output = layer(output, **takes)
         output = inputs + output
-        return self.normalize(output) if self.norm == "post" else output
+        if self.norm == "pre":
+            return output
+        return normalized(self.normalize, output, mask, training)
 
     def get_config(self):
         return {
@@ -98,6 +106,30 @@ class Residual(Layer):
 
 
 def make_normalization(kind: str, epsilon: float, **options):
-    """Make the layer that `kind`, "layer" or "rms", stands for."""
-    kinds = {"layer": LayerNormalization, "rms": RMSNormalization}
+    """Make the layer that `kind`, "layer", "rms" or "batch", stands for."""
+    kinds = {
+        "layer": LayerNormalization,
+        "rms": RMSNormalization,
+        "batch": keras.layers.BatchNormalization,
+    }
     return kinds[kind](epsilon=epsilon, **options)
+
+
+def normalized(layer, inputs, mask=None, training=None):
+    """What a layer that `make_normalization` made gives.
+
+    Only the statistics of a batch ask what is padding, and whether they are to
+    be learnt.
+
+    Args:
+        layer: The layer.
+        inputs: (batch, length, features).
+        mask: (batch, length) booleans, False for padding; or None.
+        training: Whether the batch's own statistics are taken.
+
+    Returns:
+        (batch, length, features).
+    """
+    if not isinstance(layer, keras.layers.BatchNormalization):
+        return layer(inputs)
+    return layer(inputs, mask=masks.as_boolean(mask), training=training)

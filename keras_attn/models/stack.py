@@ -8,6 +8,7 @@ from keras_attn.base.layer import Layer
 from keras_attn.base.state import State
 from keras_attn.blocks.fresh_config import unshared
 from keras_attn.blocks.residual import make_normalization
+from keras_attn.blocks.residual import normalized
 from keras_attn.embeddings.learned_position import LearnedPosition
 from keras_attn.embeddings.sine_position import SinePosition
 from keras_attn.ops import checks
@@ -129,7 +130,7 @@ class Stack(Layer):
         if memory is not None:
             options |= {"memory": memory, "memory_mask": memory_mask}
         inputs = masks.zero_padding(inputs, mask, "mask")
-        x = self._begin(inputs, positions, added)
+        x = self._begin(inputs, positions, added, mask, training)
         x = self.drop(x, training=training)
         weights = []
         for block in self.blocks:
@@ -137,7 +138,7 @@ class Stack(Layer):
             if return_attention_scores:
                 x, *_, last = x
                 weights.append(last)
-        x = self._finish(x)
+        x = self._finish(x, mask, training)
         return (x, weights) if return_attention_scores else x
 
     def compute_output_spec(self, inputs, *others, **options):
@@ -255,15 +256,18 @@ class Stack(Layer):
             kept.append(cache)
         return self._finish(x), _side_by_side(kept), weights
 
-    def _begin(self, x, positions=None, added=None):
+    def _begin(self, x, positions=None, added=None, mask=None, training=None):
         if self.position_embedding is not None:
             x = self.position_embedding(x, positions)
         if added is not None:
             x += added
-        return x if self.first_norm is None else self.first_norm(x)
+        if self.first_norm is not None:
+            x = normalized(self.first_norm, x, mask, training)
+        return x
 
-    def _finish(self, x):
-        x = x if self.last_norm is None else self.last_norm(x)
+    def _finish(self, x, mask=None, training=None):
+        if self.last_norm is not None:
+            x = normalized(self.last_norm, x, mask, training)
         # Blocks that were handed over may compute in another dtype.
         return ops.cast(x, self.compute_dtype)
 

@@ -27,12 +27,20 @@ def relu(x):
 ACTIVATIONS = {"relu": relu, "gelu": gelu, "silu": silu}
 
 
-def normalize(layer, x, kind):
-    """Layer or root-mean-square normalisation, with `layer`'s weights."""
+def normalize(layer, x, kind, batch=None):
+    """Layer, root-mean-square or batch normalisation, with `layer`'s weights.
+
+    `batch` says, in training, which positions its statistics are taken of.
+    """
     weights = [w.numpy().astype("float64") for w in layer.weights]
     if kind == "rms":
         (scale,) = weights
         return scale * x / np.sqrt(np.mean(x**2, -1, keepdims=True) + EPSILON)
+    if kind == "batch":
+        scale, shift, mean, variance = weights
+        if batch is not None:
+            mean, variance = x[batch].mean(axis=0), x[batch].var(axis=0)
+        return scale * (x - mean) / np.sqrt(variance + EPSILON) + shift
     scale, shift = weights
     centred = x - x.mean(-1, keepdims=True)
     variance = np.mean(centred**2, -1, keepdims=True)
@@ -69,15 +77,18 @@ def feed_forward(layer, x, activation):
     return project(layer.output_dense, hidden)
 
 
-def residual(layer, x, sublayer, *, norm, normalization):
+def residual(layer, x, sublayer, *, norm, normalization, batch=None):
     """norm(x + sublayer(x)), or x + sublayer(norm(x))."""
+    kind = {"kind": normalization, "batch": batch}
     if norm == "pre":
-        return x + sublayer(normalize(layer.normalize, x, normalization))
-    return normalize(layer.normalize, x + sublayer(x), normalization)
+        return x + sublayer(normalize(layer.normalize, x, **kind))
+    return normalize(layer.normalize, x + sublayer(x), **kind)
 
 
 def randomise(layer, rng):
     """Give all weights numbers: ones and zeros hide that they are read."""
     for weight in layer.weights:
         if "seed" not in weight.path:
-            weight.assign(rng.normal(size=weight.shape, scale=0.5))
+            value = rng.normal(size=weight.shape, scale=0.5)
+            variance = weight.path.endswith("moving_variance")
+            weight.assign(0.5 + abs(value) if variance else value)

@@ -131,7 +131,7 @@ def test_an_activation_of_ones_own_is_saved(inputs):
         ({"num_heads": 4}, "`num_heads` must divide.*num_heads=4, features=6"),
         ({"hidden_dim": 0}, "`hidden_dim` must be an integer of at least 1"),
         ({"norm": "mid"}, "`norm` must be one of.*norm='mid'"),
-        ({"normalization": "batch"}, "`normalization` must be one of"),
+        ({"normalization": "group"}, "`normalization` must be one of"),
         ({"activation": "wobble"}, "wobble"),
         ({"dropout": 1.0}, "`dropout` must be"),
         ({"dropout": {"value": 0.1}}, r"`dropout`.*keys.*\['value'\]"),

@@ -234,6 +234,12 @@ def test_a_memory_is_given_always_or_never(inputs, memory):
         reader.step(inputs[:, 0], cache, [0, 0])
 
 
+def test_statistics_of_a_batch_are_refused(inputs):
+    block = DecoderBlock(2, 7, normalization="batch")
+    with pytest.raises(ValueError, match='takes no normalization="batch"'):
+        block(inputs)
+
+
 def test_cross_attention_has_modifiers_of_its_own(inputs, memory, tmp_path):
     target, source = keras.Input((None, 6)), keras.Input((None, 8))
     block = DecoderBlock(2, 7, attention={"modifiers": [QKNorm()]})

@@ -39,8 +39,17 @@ def inputs(rng):
             "stochastic_depth": 0.1,
             "kernel_initializer": "he_normal",
         },
+        pytest.param(
+            {
+                "num_heads": 2,
+                "hidden_dim": 7,
+                "norm": "pre",
+                "normalization": "batch",
+            },
+            marks=pytest.mark.slow,
+        ),
     ],
-    ids=["post", "pre_with_all_arguments"],
+    ids=["post", "pre_with_all_arguments", "batch"],
 )
 def test_contract(init, inputs, tmp_path):
     check_layer(
@@ -56,7 +65,7 @@ def test_contract(init, inputs, tmp_path):
 
 
 @pytest.mark.parametrize("norm", ["post", "pre"])
-@pytest.mark.parametrize("normalization", ["layer", "rms"])
+@pytest.mark.parametrize("normalization", ["layer", "rms", "batch"])
 @pytest.mark.parametrize("activation", ["relu", "geglu"])
 def test_matches_the_equation(norm, normalization, activation, inputs, rng):
     block = EncoderBlock(
@@ -64,7 +73,21 @@ def test_matches_the_equation(norm, normalization, activation, inputs, rng):
     )
     block.build(inputs.shape)
     equations.randomise(block, rng)
-    kind = {"norm": norm, "normalization": normalization}
+    expected, *seen = by_the_equation(block, inputs)
+    output, weights = block(inputs, mask=MASK, return_attention_scores=True)
+    np.testing.assert_allclose(output[MASK], expected[MASK], atol=1e-5)
+    real = np.broadcast_to(MASK[:, None, :, None], weights.shape)
+    np.testing.assert_allclose(weights[real], seen[0][real], atol=1e-5)
+
+
+def by_the_equation(block, inputs, batch=None):
+    """Output and attention weights, with `MASK`; `batch` as in `equations`."""
+    kind = {
+        "norm": block.norm,
+        "normalization": block.normalization,
+        "batch": batch,
+    }
+    activation = block.get_config()["activation"]
     seen = []
 
     def attend(x):
@@ -80,10 +103,76 @@ def test_matches_the_equation(norm, normalization, activation, inputs, rng):
         lambda z: equations.feed_forward(block.feed_forward, z, activation),
         **kind,
     )
-    output, weights = block(inputs, mask=MASK, return_attention_scores=True)
-    np.testing.assert_allclose(output[MASK], expected[MASK], atol=1e-5)
-    real = np.broadcast_to(MASK[:, None, :, None], weights.shape)
-    np.testing.assert_allclose(weights[real], seen[0][real], atol=1e-5)
+    return expected, *seen
+
+
+@pytest.mark.parametrize("jit_compile", [False, True])
+@pytest.mark.parametrize("norm", ["post", "pre"])
+def test_statistics_of_a_batch_leave_padding_out(
+    norm, jit_compile, inputs, rng
+):
+    block = EncoderBlock(
+        2, 7, norm=norm, normalization="batch", dtype="float64"
+    )
+    block.build(inputs.shape)
+    equations.randomise(block, rng)
+    first = (block.attention_residual.normalize, inputs.astype("float64"))
+    before = [np.array(w) for w in first[0].non_trainable_weights]
+    expected, _ = by_the_equation(block, inputs, batch=MASK)
+    spoilt = np.where(MASK[..., None], inputs, np.nan)
+
+    @tf.function(autograph=False, jit_compile=jit_compile)
+    def step(x):
+        with tf.GradientTape() as tape:
+            output = block(x, mask=MASK, training=True)
+            loss = tf.reduce_sum(tf.where(MASK[..., None], output, 0.0) ** 3)
+        weights = [weight.value for weight in block.trainable_weights]
+        return output, tape.gradient(loss, weights)
+
+    output, gradients = step(tf.constant(spoilt, "float64"))
+    # Keras adds 1e-7 to the number of positions.
+    np.testing.assert_allclose(output[MASK], expected[MASK], atol=1e-6)
+    assert all(np.isfinite(gradient).all() for gradient in gradients)
+    if norm == "pre":  # what is normalised first are the inputs
+        layer, x = first
+        batch = x[MASK].mean(axis=0), x[MASK].var(axis=0)
+        for old, new, now in zip(
+            before, batch, layer.non_trainable_weights, strict=True
+        ):
+            wanted = layer.momentum * old + (1 - layer.momentum) * new
+            np.testing.assert_allclose(now, wanted, atol=1e-7)
+
+
+def test_statistics_of_a_batch_are_kept_in_float32(inputs):
+    far = (100 + 300 * inputs).astype("float16")  # squares are over its range
+    block = EncoderBlock(
+        2, 7, norm="pre", normalization="batch", dtype="mixed_float16"
+    )
+    output = block(far, mask=MASK, training=True)
+    assert output.dtype == "float16"
+    variance = block.attention_residual.normalize.moving_variance
+    assert variance.dtype == "float32"
+    wanted = 0.99 + 0.01 * far[MASK].astype("float64").var(axis=0)
+    np.testing.assert_allclose(variance, wanted, rtol=1e-4)
+
+
+def test_a_segment_of_zero_is_no_part_of_a_batch(inputs):
+    options = {"norm": "pre", "normalization": "batch"}
+    marked, masked = (EncoderBlock(2, 7, **options) for _ in range(2))
+    marked(inputs, segments=MASK.astype("int32"), training=True)
+    masked(inputs, mask=MASK, training=True)
+    for ours, theirs in zip(
+        marked.attention_residual.normalize.non_trainable_weights,
+        masked.attention_residual.normalize.non_trainable_weights,
+        strict=True,
+    ):
+        np.testing.assert_array_equal(ours, theirs)
+
+
+def test_statistics_of_a_batch_and_a_causal_mask_are_refused(inputs):
+    block = EncoderBlock(2, 7, normalization="batch")
+    with pytest.raises(ValueError, match="does not go with `use_causal_mask`"):
+        block(inputs, use_causal_mask=True)
 
 
 @pytest.mark.parametrize("norm", ["post", "pre"])

@@ -7,7 +7,7 @@ from tests.blocks import equations
 from tests.contract import check_mask_goes_on
 
 NORMS = ["post", "pre"]
-NORMALIZATIONS = ["layer", "rms"]
+NORMALIZATIONS = ["layer", "rms", "batch"]
 
 
 @pytest.fixture
@@ -113,7 +113,7 @@ def test_a_normalisation_is_made_by_its_name(inputs):
     ("init", "message"),
     [
         ({"norm": "mid"}, "`norm` must be one of.*norm='mid'"),
-        ({"normalization": "batch"}, "`normalization` must be one of"),
+        ({"normalization": "group"}, "`normalization` must be one of"),
         ({"stochastic_depth": 1.0}, "`stochastic_depth` must be"),
         ({"dropout": 1.0}, "`dropout` must be"),
     ],

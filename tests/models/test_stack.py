@@ -69,6 +69,19 @@ def test_norms_are_those_of_the_blocks():
     assert stack.first_norm.epsilon == stack.last_norm.epsilon == 0.25
 
 
+def test_no_norm_of_a_batch_sees_padding():
+    stack = Stack(
+        [EncoderBlock(2, 5, normalization="batch")],
+        first_norm=True,
+        last_norm=True,
+    )
+    expected = stack(VECTORS, training=True)
+    padding = [(0, 0), (0, 2), (0, 0)]
+    longer = np.pad(VECTORS, padding, constant_values=np.nan)
+    output = stack(longer, mask=np.isfinite(longer[..., 0]), training=True)
+    np.testing.assert_allclose(output[:, :3], expected, atol=1e-5)
+
+
 def test_what_is_added_comes_before_the_norm():
     stack = make(first_norm=True)
     added = np.ones((2, 3, 4), "float32")
