@@ -6,9 +6,9 @@ from keras import ops
 from keras_attn.attention.additive import AdditiveAttention
 from keras_attn.base.state import State
 from keras_attn.embeddings.token import TokenEmbedding
+from keras_attn.models.grid_encoder import as_grid_encoder
 from keras_attn.models.preset_model import PresetModel
 from keras_attn.models.rnn_captioner.decoder import CaptionDecoder
-from keras_attn.models.rnn_captioner.small_cnn import small_cnn
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
@@ -71,7 +71,7 @@ class RNNCaptioner(PresetModel):
         dtype=None,
         **kwargs,
     ):
-        encoder = _as_encoder(encoder, image_shape, dtype)
+        encoder = as_grid_encoder(encoder, image_shape, dtype=dtype)
         if attention == "additive":
             attention = AdditiveAttention(units, use_bias=True, dtype=dtype)
         elif isinstance(attention, str):
@@ -190,25 +190,3 @@ class RNNCaptioner(PresetModel):
         x = self.embedding(ops.convert_to_tensor(tokens))
         # Without the mask of padding: what a step is fed is a token.
         return x, self.decoder.run(x, *state)
-
-
-def _as_encoder(encoder, image_shape, dtype):
-    """The model from images to a grid: the one given, or a small one."""
-    if (encoder is None) == (image_shape is None):
-        raise ValueError(
-            "Give an `encoder`, or the `image_shape` for a small one of ours. "
-            f"Received: encoder={encoder!r}, image_shape={image_shape}"
-        )
-    if encoder is None:
-        return small_cnn(image_shape, dtype=dtype)
-    known = bool(getattr(encoder, "inputs", None))
-    shape = tuple(encoder.output_shape) if known else None
-    if not known or len(shape) != 4 or None in shape[1:]:
-        raise ValueError(
-            "`encoder` must be a functional model from images of a known size "
-            "to a grid of features, (batch, rows, columns, features): leave "
-            "pooling and the classes out (`include_top=False`) and give the "
-            f"`input_shape`. Received: encoder={encoder!r}"
-            + (f" with the output {shape}" if known else "")
-        )
-    return encoder

@@ -4,16 +4,16 @@ import pytest
 import tensorflow as tf
 
 from keras_attn.attention.multi_head import MultiHeadAttention
-from keras_attn.decoding import generate
 from keras_attn.models.rnn_captioner.model import RNNCaptioner
 from keras_attn.training import MaskedCrossentropy
 from tests.contract import check_model
+from tests.models import captioners
+from tests.models.captioners import SHAPE
+from tests.models.captioners import VOCABULARY
 from tests.models.stepping import set_random
 from tests.models.stepping import step_through
 
-SHAPE = [16, 24, 3]
 GRID = (2, 3)
-VOCABULARY = 11
 SIZES = {"units": 5, "embedding_dim": 4, "image_shape": SHAPE}
 KINDS = {
     "attend": {},
@@ -31,10 +31,7 @@ def make(rng, **options):
 
 @pytest.fixture
 def batch(rng):
-    target = rng.integers(1, VOCABULARY, size=(3, 6))
-    target[1, 4:] = 0
-    image = rng.uniform(size=(3, *SHAPE)).astype("float32")
-    return {"image": image, "target": target}
+    return captioners.make_batch(rng)
 
 
 @pytest.mark.slow
@@ -91,49 +88,17 @@ def test_a_model_without_attention_has_no_alignment(rng):
     ],
 )
 def test_every_search_writes_captions(search, batch, rng):
-    model = make(rng)
-    options = {"beam": {"width": 3}, "sample": {"seed": 1}}.get(search, {})
-    settings = dict(max_length=4, start_id=2, end_id=3, search=search)
-    tokens = generate(model, batch["image"], **settings, **options)
-    tokens = np.array(tokens[0][:, 0] if search == "beam" else tokens)
-    assert tokens.shape == (3, 4)
-    if search == "greedy":
-        fed = np.concatenate([[[2]] * 3, tokens[:, :-1]], axis=1)
-        logits = model.teacher_forced(batch["image"], fed)
-        ended = np.cumsum(tokens == 3, axis=1) - (tokens == 3) > 0
-        best = np.where(ended, 3, np.argmax(logits, axis=-1))
-        np.testing.assert_array_equal(tokens, best)
-
-
-def batch_norm_encoder():
-    image = keras.Input(SHAPE)
-    x = keras.layers.Conv2D(4, 8, strides=8)(image)
-    return keras.Model(image, keras.layers.BatchNormalization()(x))
+    captioners.check_search(make(rng), batch["image"], search)
 
 
 @pytest.mark.parametrize(
     "frozen", [True, pytest.param(False, marks=pytest.mark.slow)]
 )
 def test_a_frozen_encoder_stays_as_it_is(frozen, batch, tmp_path):
-    encoder = batch_norm_encoder()
+    encoder = captioners.batch_norm_cnn()
     encoder.trainable = not frozen
     model = RNNCaptioner(VOCABULARY, units=5, encoder=encoder)
-    before = [np.array(weight) for weight in encoder.weights]
-    kept = [weight is not None for weight in encoder.weights]
-    model.compile("sgd", MaskedCrossentropy(), jit_compile=False)
-    inputs = {**batch, "image": 5 + 3 * batch["image"]}
-    model.fit(inputs, batch["target"], verbose=0)
-    same = [
-        np.array_equal(weight, value)
-        for weight, value in zip(encoder.weights, before, strict=True)
-    ]
-    assert same == (kept if frozen else [not x for x in kept])
-    # In training it computes what it does afterwards.
-    trained, asked = (
-        np.array(model.encoder(inputs["image"], training=training))
-        for training in (True, False)
-    )
-    assert np.allclose(trained, asked, atol=1e-5) == frozen
+    captioners.check_frozen(model, encoder, batch)
     model.save(tmp_path / "model.keras")
     loaded = keras.saving.load_model(tmp_path / "model.keras")
     assert bool(loaded.encoder.trainable_weights) == (not frozen)
@@ -141,14 +106,9 @@ def test_a_frozen_encoder_stays_as_it_is(frozen, batch, tmp_path):
 
 @pytest.mark.slow
 def test_an_image_model_of_keras_is_an_encoder(rng):
-    encoder = keras.applications.MobileNet(
-        (64, 64, 3), alpha=0.25, include_top=False, weights=None
+    captioners.check_image_model(
+        lambda cnn: RNNCaptioner(VOCABULARY, units=5, encoder=cnn), rng
     )
-    model = RNNCaptioner(VOCABULARY, units=5, encoder=encoder)
-    assert model.grid == (2, 2)
-    image = rng.uniform(size=(2, 64, 64, 3)).astype("float32")
-    found = model.alignment(image, np.array([[2, 3, 4]] * 2))
-    assert found.shape == (2, 3, 2, 2)
 
 
 def test_the_regulariser_is_part_of_the_loss(batch):
@@ -172,8 +132,8 @@ def test_ragged_targets_are_as_padded_ones(batch, rng):
 @pytest.mark.parametrize(
     ("options", "complaint"),
     [
-        ({"image_shape": None}, "Give an `encoder`, or the `image_shape`"),
-        ({"encoder": batch_norm_encoder()}, "Give an `encoder`, or"),
+        ({"image_shape": None}, "Give `encoder`, or the `image_shape`"),
+        ({"encoder": captioners.batch_norm_cnn()}, "Give `encoder`, or"),
         (
             {"image_shape": None, "encoder": keras.layers.Conv2D(3, 2)},
             "must be a functional model",

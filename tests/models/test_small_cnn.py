@@ -2,7 +2,7 @@ import keras
 import numpy as np
 import pytest
 
-from keras_attn.models.rnn_captioner.small_cnn import small_cnn
+from keras_attn.models.small_cnn import small_cnn
 
 
 def test_a_cell_is_eight_pixels_wide_and_sees_its_neighbours(rng):

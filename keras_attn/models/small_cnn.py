@@ -5,13 +5,16 @@ import keras
 WIDTHS = (32, 64, 128)
 
 
-def small_cnn(image_shape: tuple[int, int, int], *, dtype=None):
+def small_cnn(
+    image_shape: tuple[int, int, int], *, name: str = "encoder", dtype=None
+):
     """Make a network from images to a grid of features.
 
         x = max_pool(relu(batch_norm(W * x)))    three times
 
     Args:
         image_shape: Height, width and channels, at least 8 pixels each way.
+        name: Of the network.
         dtype: Dtype or policy of its layers.
 
     Returns:
@@ -45,4 +48,4 @@ def small_cnn(image_shape: tuple[int, int, int], *, dtype=None):
         )
         x = keras.layers.ReLU(name=f"relu_{number}", dtype=dtype)(x)
         x = keras.layers.MaxPooling2D(name=f"pool_{number}", dtype=dtype)(x)
-    return keras.Model(image, x, name="encoder")
+    return keras.Model(image, x, name=name)
