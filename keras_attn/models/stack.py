@@ -209,21 +209,24 @@ class Stack(Layer):
             ]
         )
 
-    def alignment(self, inputs, memory, *, mask=None, memory_mask=None):
-        """Weights of the last block's cross-attention, for a whole target.
+    def alignment(
+        self, inputs, memory, *, mask=None, memory_mask=None, layer: int = -1
+    ):
+        """Weights of one block's cross-attention, for a whole target.
 
         Args:
             inputs, memory, mask, memory_mask: As for `call`.
+            layer: Which block; the last if not given.
 
         Returns:
             (rows, heads, target, source).
         """
         options = {"memory": memory, "mask": mask, "memory_mask": memory_mask}
         x = self._begin(inputs)
-        *blocks, last = self.blocks
-        for block in blocks:
+        for block in self.blocks[:layer]:
             x = block(x, **options)
-        return last(x, **options, return_attention_scores=True)[-1]
+        block = self.blocks[layer]
+        return block(x, **options, return_attention_scores=True)[-1]
 
     def step(self, inputs, caches, positions, memories=None):
         """Go on by one token.

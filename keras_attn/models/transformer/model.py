@@ -3,19 +3,18 @@
 import keras
 from keras import ops
 
-from keras_attn.base.state import State
 from keras_attn.blocks.decoder import DecoderBlock
 from keras_attn.blocks.encoder import EncoderBlock
 from keras_attn.embeddings.token import TokenEmbedding
 from keras_attn.models import prompts
+from keras_attn.models.encoder_decoder import EncoderDecoder
 from keras_attn.models.make_stack import make_stack
-from keras_attn.models.preset_model import PresetModel
 from keras_attn.models.transformer import from_bart
 from keras_attn.models.transformer.presets import PRESETS
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
-class Transformer(PresetModel):
+class Transformer(EncoderDecoder):
     """Reads a source, and scores the next token at each position of a target.
 
         memory = encoder(√units · E[source] + position)
@@ -144,98 +143,21 @@ class Transformer(PresetModel):
         """
         return from_bart.read(cls, folder)
 
-    def encode(self, inputs, max_length: int):
-        """Read sources, as the state that `step` goes on from.
-
-        Args:
-            inputs: (rows, source) ids, ragged or dense; or `{"source": …}`, of
-                which "memory", (rows, source, units), may hold what `memory`
-                makes of them.
-            max_length: How many tokens may follow.
-
-        Returns:
-            The `State`, rows being the first axis of every leaf.
-        """
-        self.decoder.check_room(max_length)
-        memory, mask = self._read(inputs)
-        rows = ops.shape(memory)[0]
-        caches = self.decoder.empty_caches(rows, max_length)
-        carried = {
-            "position": ops.zeros((rows,), "int32"),
-            "caches": caches.carried,
-        }
-        memories = [
-            block.project_memory(memory, mask=mask)
-            for block in self.decoder.blocks
-        ]
-        constant = {"caches": caches.constant, "memories": memories}
-        return State(carried, constant)
-
     def memory(self, source):
         """Return the memory of (rows, source) ids: (rows, source, units)."""
         return self.encoder(self.source_embedding(source))
 
-    def teacher_forced(self, inputs, tokens):
-        """All steps at once, where it is known what they are fed.
+    def read(self, inputs):
+        """Read sources.
 
         Args:
-            inputs: As for `encode`.
-            tokens: (rows, target) ids, the first ones included.
+            inputs: (rows, source) ids, ragged or dense; or `{"source": …}`, of
+                which "memory" may hold what `memory` makes of them.
 
         Returns:
-            (rows, target, vocabulary) logits of what follows each token.
+            (rows, source, units) memory, and its (rows, source) padding mask
+            or None.
         """
-        x = self.decoder(**self._forced(inputs, tokens))
-        return self.target_embedding(x, reverse=True)
-
-    def alignment(self, inputs, tokens):
-        """Where each token of a target attends in the source.
-
-        Args:
-            inputs, tokens: As for `teacher_forced`.
-
-        Returns:
-            (rows, target, source) float32: the attention weights of the last
-            block, averaged over its heads.
-        """
-        weights = self.decoder.alignment(**self._forced(inputs, tokens))
-        return ops.cast(ops.mean(weights, axis=1), "float32")
-
-    def step(self, token, state, index=None):
-        """Go on by one token.
-
-        Args:
-            token: (rows,) ids.
-            state: What `encode` or the last `step` returned.
-            index: Not needed: rows know their own positions.
-
-        Returns:
-            (rows, vocabulary) logits of the next token, and the state.
-        """
-        carried, constant = state
-        positions = carried["position"]
-        x, caches, _ = self.decoder.step(
-            self.target_embedding(token),
-            State(carried["caches"], constant["caches"]),
-            positions,
-            constant["memories"],
-        )
-        carried = {"position": positions + 1, "caches": caches.carried}
-        return self.target_embedding(x, reverse=True), State(carried, constant)
-
-    def _forced(self, inputs, tokens):
-        """What the decoder is called with to go all steps at once."""
-        memory, mask = self._read(inputs)
-        return {
-            "inputs": self.target_embedding(tokens),
-            "memory": memory,
-            # A step does not ask either whether it is fed padding.
-            "mask": ops.ones_like(tokens, dtype="bool"),
-            "memory_mask": mask,
-        }
-
-    def _read(self, inputs):
-        """The memory of sources, (rows, source, units), and their mask."""
         inputs = inputs if isinstance(inputs, dict) else {"source": inputs}
         source = prompts.as_rows(inputs["source"], self.config["pad_id"])
         source = ops.convert_to_tensor(source)
