@@ -54,6 +54,7 @@ MAY_IMPORT_WITHIN = {
         "rnn_seq2seq": {""},
         "sequence_regressor": {""},
         "transformer": {""},
+        "transformer_captioner": {""},
         "vit": {""},
     },
     "training": {

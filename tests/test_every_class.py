@@ -45,6 +45,7 @@ CONTRACTS = {
     "models.SequenceRegressor": "models/sequence_regressor/test_model.py",
     "models.Transformer": "models/transformer/test_model.py",
     "models.ViT": "models/vit/test_model.py",
+    "models.TransformerCaptioner": "models/transformer_captioner/test_model.py",
 }
 # Modifiers have a contract of their own, and their base class needs none.
 CHECKED_MODIFIERS = {f"modifiers.{cls.__name__}" for cls, _ in MODIFIERS}

@@ -9,6 +9,8 @@ BERT            encoder: a text as vectors
 SequenceRegressor
                 a sequence, of tokens, vectors or frames, to numbers or classes
 RNNCaptioner    an image to a text, by a recurrent decoder that attends to it
+TransformerCaptioner
+                the same without recurrence, on a CNN or on patches of pixels
 ViT             an image, as patches, to classes or vectors
 """
 
@@ -19,6 +21,7 @@ from keras_attn.models.rnn_language_model.model import RNNLanguageModel
 from keras_attn.models.rnn_seq2seq.model import RNNSeq2Seq
 from keras_attn.models.sequence_regressor.model import SequenceRegressor
 from keras_attn.models.transformer.model import Transformer
+from keras_attn.models.transformer_captioner.model import TransformerCaptioner
 from keras_attn.models.vit.model import ViT
 
 __all__ = [
@@ -29,5 +32,6 @@ __all__ = [
     "RNNSeq2Seq",
     "SequenceRegressor",
     "Transformer",
+    "TransformerCaptioner",
     "ViT",
 ]

@@ -24,6 +24,7 @@ from keras_attn.models.rnn_language_model.model import RNNLanguageModel
 from keras_attn.models.rnn_seq2seq.model import RNNSeq2Seq
 from keras_attn.models.sequence_regressor.model import SequenceRegressor
 from keras_attn.models.transformer.model import Transformer
+from keras_attn.models.transformer_captioner.model import TransformerCaptioner
 
 _BY_HEAD = {
     head: task
@@ -43,6 +44,7 @@ _BY_CLASS: dict[type, type[Task] | Callable] = {
     RNNSeq2Seq: Translation,
     GPT: TextGeneration,
     RNNCaptioner: Captioning,
+    TransformerCaptioner: Captioning,
     BERT: lambda model: _BY_HEAD[model.config["head"]],
     # What it is conditioned on is numbers, which no text can hold.
     RNNLanguageModel: lambda model: (

@@ -1,0 +1,1 @@
+"""Captioners without recurrence."""

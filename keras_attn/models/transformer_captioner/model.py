@@ -1,0 +1,206 @@
+"""The captioner that is a Transformer, on a CNN or on the pixels."""
+
+import keras
+from keras import ops
+
+from keras_attn.blocks.decoder import DecoderBlock
+from keras_attn.blocks.encoder import EncoderBlock
+from keras_attn.embeddings.patch import PatchEmbedding
+from keras_attn.embeddings.patch import as_pair
+from keras_attn.embeddings.token import TokenEmbedding
+from keras_attn.models.encoder_decoder import EncoderDecoder
+from keras_attn.models.grid_encoder import as_grid_encoder
+from keras_attn.models.make_stack import make_stack
+
+
+@keras.saving.register_keras_serializable(package="keras_attn")
+class TransformerCaptioner(EncoderDecoder):
+    """Writes what is in an image, without recurrence.
+
+        x      = W patch(i) + b + P[i]         of stem(image), or of the pixels
+        memory = encoder(x)
+        y      = decoder(√units · E[target] + position, memory)    causal
+        logits = E y
+
+    With `patch_size` and no `stem` there is no convolution either: the encoder
+    is a ViT without its class token.
+
+    Args:
+        vocabulary_size: Number of ids.
+        num_layers, num_heads, units, hidden_dim: Sizes of both stacks;
+            `units` features, `hidden_dim` four times that if not given.
+        num_decoder_layers: If the decoder is not as deep as the encoder.
+        stem: A functional model from images to (batch, rows, columns,
+            features), such as `keras.applications` without their top. Freeze
+            a trained one beforehand, `stem.trainable = False`: its batch norms
+            then stay as they are.
+        image_shape: Height, width and channels, if there is no `stem`.
+        patch_size: Side of a patch, or its height and width, in pixels or in
+            cells of the `stem`, of which None takes each. With neither, the
+            stem is a small CNN of ours.
+        position: Of the words: "sine", "learned", or None where `attention`
+            brings a modifier. Those of the image are learned.
+        max_length: Positions of words, if they are learned.
+        norm, activation: Of the blocks.
+        dropout: Fraction dropped while training.
+        attention: Further arguments of every `MultiHeadAttention`.
+        pad_id: The id that is padding; None if none is.
+
+    Call arguments:
+        inputs: `{"image": (batch, height, width, channels), "target": (batch,
+            target)}`, the ids ragged or dense.
+
+    Returns:
+        (batch, target, vocabulary) logits.
+
+    Reference:
+        Liu et al. 2021, section 3. https://arxiv.org/abs/2101.10804
+    """
+
+    def __init__(
+        self,
+        vocabulary_size: int,
+        *,
+        num_layers: int,
+        num_heads: int,
+        units: int,
+        hidden_dim: int | None = None,
+        num_decoder_layers: int | None = None,
+        stem=None,
+        image_shape: tuple[int, int, int] | None = None,
+        patch_size: int | tuple[int, int] | None = None,
+        position: str | None = "sine",
+        max_length: int = 1024,
+        norm: str = "pre",
+        activation="gelu",
+        dropout: float = 0.1,
+        attention: dict | None = None,
+        pad_id: int | None = 0,
+        dtype=None,
+        **kwargs,
+    ):
+        if stem is None and patch_size is not None:
+            image = cells = keras.Input(_as_shape(image_shape), name="image")
+        else:
+            stem = as_grid_encoder(stem, image_shape, name="stem", dtype=dtype)
+            given = stem.inputs[0]
+            image = keras.Input(
+                given.shape[1:], dtype=given.dtype, name="image"
+            )
+            cells = stem(image)
+        target = keras.Input((None,), dtype="int32", name="target")
+
+        patch_size = as_pair(
+            1 if patch_size is None else patch_size, "patch_size"
+        )
+        patches = PatchEmbedding(
+            patch_size, units, name="patch_embedding", dtype=dtype
+        )
+        x = patches(cells)
+        grid = tuple(
+            side // patch
+            for side, patch in zip(cells.shape[1:3], patch_size, strict=True)
+        )
+        block = dict(
+            num_heads=num_heads,
+            hidden_dim=hidden_dim or 4 * units,
+            norm=norm,
+            activation=activation,
+            dropout=dropout,
+            attention=attention,
+        )
+        both = dict(last_norm=norm == "pre", dropout=dropout, dtype=dtype)
+        encoder = make_stack(
+            EncoderBlock,
+            num_layers,
+            block,
+            position="learned",
+            max_length=grid[0] * grid[1],
+            name="image_encoder",
+            **both,
+        )
+        decoder = make_stack(
+            DecoderBlock,
+            num_decoder_layers or num_layers,
+            block,
+            position=position,
+            max_length=max_length,
+            name="decoder",
+            **both,
+        )
+        embedding = TokenEmbedding(
+            vocabulary_size, units, pad_id=pad_id, name="embedding", dtype=dtype
+        )
+        y = decoder(embedding(target), encoder(x))
+        inputs = {"image": image, "target": target}
+        super().__init__(
+            inputs, embedding(y, reverse=True), dtype=dtype, **kwargs
+        )
+        self.stem = stem
+        self.patches = patches
+        self.encoder = encoder
+        self.decoder = decoder
+        self.target_embedding = embedding
+        self.grid = grid
+
+    def memory(self, image):
+        """Return the memory of images: (rows, key, units)."""
+        wanted = self.input["image"]
+        image = ops.convert_to_tensor(image, wanted.dtype)
+        # A smaller one would have the positions of another place.
+        if any(
+            side not in (None, expected)
+            for side, expected in zip(image.shape, wanted.shape, strict=True)
+            if expected is not None
+        ):
+            raise ValueError(
+                "The model reads images of (batch, height, width, channels) = "
+                f"{tuple(wanted.shape)}. Received: {tuple(image.shape)}. "
+                "Resize them, as in training."
+            )
+        if self.stem is not None:
+            image = self.stem(image, training=False)
+        return self.encoder(self.patches(image))
+
+    def read(self, inputs):
+        """Read images.
+
+        Args:
+            inputs: (rows, height, width, channels); or `{"image": …}`, of
+                which "memory" may hold what `memory` makes of them.
+
+        Returns:
+            (rows, key, units) memory, of which nothing is padding: None.
+        """
+        inputs = inputs if isinstance(inputs, dict) else {"image": inputs}
+        memory = inputs.get("memory")
+        if memory is None:
+            memory = self.memory(inputs["image"])
+        return memory, None
+
+    def alignment(
+        self, inputs, tokens, *, layer: int = -1, head: int | None = None
+    ):
+        """Where each token of a target attends in the image.
+
+        Args:
+            inputs, tokens: As for `teacher_forced`.
+            layer: Which block of the decoder; the last if not given.
+            head: Which of its heads; their mean if not given.
+
+        Returns:
+            (rows, target, grid_rows, grid_columns) float32 attention weights.
+        """
+        weights = super().alignment(inputs, tokens, layer=layer, head=head)
+        return ops.reshape(weights, (*ops.shape(weights)[:2], *self.grid))
+
+
+def _as_shape(image_shape):
+    """The shape of images, whose pixels are cut into patches."""
+    if image_shape is None or len(image_shape) != 3:
+        raise ValueError(
+            "`patch_size` cuts pixels into patches: give the images' height, "
+            "width and channels as `image_shape`, or a `stem` that makes a "
+            f"grid of them. Received: image_shape={image_shape}"
+        )
+    return tuple(image_shape)
