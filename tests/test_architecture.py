@@ -63,6 +63,7 @@ MAY_IMPORT_WITHIN = {
         "metrics": {"", "losses"},
         "schedules": set(),
         "optimizers": set(),
+        "recipes": {"losses", "optimizers", "schedules"},
         "distillation": {"losses"},
         "callbacks": set(),
         "accelerator": set(),

@@ -9,6 +9,7 @@ Perplexity                 a metric of language models
 WarmupCosine               a schedule of the learning rate
 WarmupRsqrt                the schedule of the Transformer
 Lamb                       an optimizer for large batches
+deit3_recipe               how DeiT III trains a ViT
 CompileNotice              a callback that says when a step is compiled
 accelerator_check          whether a step compiles for a TPU or GPU, and fits
 accelerator_check_model    the same of a model's training or decode step
@@ -26,6 +27,7 @@ from keras_attn.training.losses.multi_label_crossentropy import (
 from keras_attn.training.metrics.masked_accuracy import MaskedAccuracy
 from keras_attn.training.metrics.perplexity import Perplexity
 from keras_attn.training.optimizers.lamb import Lamb
+from keras_attn.training.recipes.deit3 import deit3_recipe
 from keras_attn.training.schedules.warmup_cosine import WarmupCosine
 from keras_attn.training.schedules.warmup_rsqrt import WarmupRsqrt
 
@@ -42,4 +44,5 @@ __all__ = [
     "WarmupRsqrt",
     "accelerator_check",
     "accelerator_check_model",
+    "deit3_recipe",
 ]

@@ -3,6 +3,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from keras_attn import models
 from keras_attn.training.distillation.model import Distillation
 from tests.training import cases
 
@@ -154,3 +155,36 @@ def test_refuses_a_student_of_three_heads(batch):
     model = compiled(make_student(3))
     with pytest.raises(ValueError, match="3 outputs"):
         model.evaluate(*batch, verbose=0)
+
+
+def test_a_vit_learns_by_its_distillation_token(rng):
+    student = models.ViT(
+        image_size=4,
+        patch_size=2,
+        num_layers=1,
+        num_heads=2,
+        units=6,
+        num_classes=CLASSES,
+        channels=1,
+        num_class_tokens=2,
+    )
+    teacher = keras.Sequential(
+        [keras.Input((4, 4, 1)), keras.layers.Flatten(), make_dense()]
+    )
+    model = compiled(student, teacher)
+    images = rng.normal(size=(BATCH, 4, 4, 1)).astype("float32")
+    labels = rng.integers(CLASSES, size=BATCH)
+    before = [np.array(x) for x in student.trainable_variables]
+    model.fit(images, labels, verbose=0)
+    for old, new in zip(before, student.trainable_variables, strict=True):
+        # Softmax ignores what all keys share.
+        if not new.path.endswith("key/bias"):
+            assert np.any(old != np.array(new)), f"{new.path} learns nothing"
+    heads = model.predict(images, verbose=0)
+    assert heads.keys() == {"class", "distillation"}
+    np.testing.assert_allclose(
+        student.predict(images, verbose=0),
+        (heads["class"] + heads["distillation"]) / 2,
+        rtol=1e-5,
+        atol=1e-6,
+    )
