@@ -64,7 +64,10 @@ def test_arguments_are_those_of_keras_in_their_order():
     theirs = [name for name in KNOWN if name != "kwargs"]
     assert [name for name in ours if name in theirs] == theirs
     extra = set(ours) - set(theirs) - {"sliding_window", "use_gate"}
-    assert extra == {"num_kv_heads", "modifiers", "implementation", "kwargs"}
+    assert extra == {
+        *("num_kv_heads", "modifiers", "implementation"),
+        *("use_output_bias", "kwargs"),
+    }
     *ours, last = inspect.signature(MultiHeadAttention.call).parameters
     assert ours == list(inspect.signature(KERAS.call).parameters)
     assert last == "segments"
