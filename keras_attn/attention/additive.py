@@ -3,6 +3,7 @@
 import keras
 from keras import ops
 
+from keras_attn.attention.heads.projecting import project_query
 from keras_attn.attention.one_head import one_head_average
 from keras_attn.attention.single_head import SingleHeadAttention
 from keras_attn.base import argument_checks
@@ -88,8 +89,10 @@ class AdditiveAttention(SingleHeadAttention):
         return self.key_dense(key)  # (batch, key, units)
 
     def attend(self, query, key, value, **options):
-        query = self.query_dense(query)[:, :, None]  # (batch, query, 1, units)
-        hidden = ops.tanh(query + key[:, None])  # (batch, query, key, units)
+        query = project_query(query, self.query_dense)
+        # Not key[:, None]: the gradient of a slice is a copy.
+        query, key = ops.expand_dims(query, 2), ops.expand_dims(key, 1)
+        hidden = ops.tanh(query + key)  # (batch, query, key, units)
         # Keras casts weights within a call only.
         vector = ops.cast(self.score_vector, hidden.dtype)
         scores = ops.einsum("bqku,u->bqk", hidden, vector)

@@ -4,6 +4,7 @@ import keras
 from keras import ops
 
 from keras_attn.attention import checks
+from keras_attn.attention.heads.projecting import project_query
 from keras_attn.attention.one_head import one_head_average
 from keras_attn.attention.single_head import SingleHeadAttention
 from keras_attn.base import argument_checks
@@ -161,7 +162,8 @@ class LocalAttention(SingleHeadAttention):
 
     def _scores(self, query, key):
         if self.score == "general":
-            query = self.query_dense(query)  # (batch, query, key_features)
+            # (batch, query, key_features)
+            query = project_query(query, self.query_dense)
         # The product of long vectors overflows float16.
         dtype = keras.backend.result_type(query.dtype, "float32")
         query, key = ops.cast(query, dtype), ops.cast(key, dtype)

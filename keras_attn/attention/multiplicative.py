@@ -2,6 +2,7 @@
 
 import keras
 
+from keras_attn.attention.heads.projecting import project_query
 from keras_attn.attention.one_head import one_head_attention
 from keras_attn.attention.single_head import SingleHeadAttention
 from keras_attn.base import argument_checks
@@ -81,5 +82,5 @@ class MultiplicativeAttention(SingleHeadAttention):
         return key if self.key_dense is None else self.key_dense(key)
 
     def attend(self, query, key, value, **options):
-        query = self.query_dense(query)  # (batch, query, depth)
+        query = project_query(query, self.query_dense)  # (batch, query, depth)
         return one_head_attention(query, key, value, scale=1.0, **options)

@@ -1,8 +1,11 @@
 """The attention core for a single head."""
 
+from keras import ops
+
 from keras_attn.ops import masks
 from keras_attn.ops.attend import attention
-from keras_attn.ops.dense import softmax_weighted_sum
+from keras_attn.ops.dense import softmax_weights
+from keras_attn.ops.loop_invariant import shared_product
 
 
 def one_head_attention(
@@ -84,7 +87,7 @@ def one_head_average(
         causal: Whether keys at later positions are hidden.
         query_positions, key_positions: (batch or 1, length) numbers, needed
             if it is causal.
-        dropout, seed: As for `softmax_weighted_sum`.
+        dropout, seed: As for `softmax_weights`.
         return_weights: Makes no difference: they are formed in any case.
 
     Returns:
@@ -95,12 +98,9 @@ def one_head_average(
             query_positions, key_positions, causal=True, window=None
         )
         mask = masks.combine(mask, visible)
-    output, weights = softmax_weighted_sum(
-        scores[:, None],
-        [value[:, None]],  # (batch, heads = 1, key, features)
-        mask=None if mask is None else mask[:, None],
-        gain=None if gain is None else gain[:, None],
-        dropout=dropout,
-        seed=seed,
+    weights = softmax_weights(
+        scores, value.dtype, mask=mask, gain=gain, dropout=dropout, seed=seed
     )
-    return output[:, 0], weights[:, 0]
+    output = shared_product(weights, ops.cast(value, weights.dtype))
+    dtype = value.dtype
+    return ops.cast(output, dtype), ops.cast(weights, dtype)

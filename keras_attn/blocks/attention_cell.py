@@ -258,14 +258,15 @@ class AttentionCell(Layer):
         return cells.states_by_layer(self.cell, states)[-1][0]
 
     def _attend(self, query, memory, positions, training):
+        # No slices of the vectors: the gradient of one is a copy.
         context, weights = self.attention.attend_memory(
-            query[:, None],
+            ops.expand_dims(query, 1),
             memory,
             query_positions=None if positions is None else positions[:, None],
             return_attention_scores=True,
             training=training,
         )
-        context = context[:, 0]
+        context = ops.reshape(context, (-1, self.context_size))
         if self.gate:
             context *= ops.cast(self.gate_dense(query), context.dtype)
         return {

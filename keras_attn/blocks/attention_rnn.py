@@ -151,13 +151,18 @@ class AttentionRNN(Layer):
             }
             return kept, states
 
+        def project(inputs):
+            x, positions = inputs
+            x = cells.project_inputs(self.cell.cell, x, training)
+            return x, positions
+
         cells.forget_dropout(self.cell.cell)
-        x = cells.project_inputs(self.cell.cell, inputs, training)
         outcome = recur(
             step,
-            (x, positions),
+            (inputs, positions),
             self.cell.as_states(states, ops.shape(inputs)[0]),
             mask=mask,
+            project=project,
         )
         cells.forget_dropout(self.cell.cell)
         return outcome

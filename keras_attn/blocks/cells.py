@@ -150,11 +150,11 @@ def project_inputs(cell, inputs, training=None):
 
     Args:
         cell: A built cell.
-        inputs: (batch, time, features).
+        inputs: (time, batch, features), in any order of time.
         training: Whether anything is dropped.
 
     Returns:
-        A nest of (batch, time, ...), of which `step_cell` takes one step.
+        A nest of (time, batch, ...), of which `step_cell` takes one step.
     """
     return gates.project(layers_of(cell)[0], inputs, training)
 

@@ -7,6 +7,7 @@ import keras
 from keras import ops
 
 from keras_attn.ops.loop_invariant import before_loop
+from keras_attn.ops.loop_invariant import shared_product
 
 
 class Projected(NamedTuple):
@@ -18,7 +19,7 @@ class Projected(NamedTuple):
     time than many small ones in it, and so does its gradient.
 
     Args:
-        product: (batch, gates), or (batch, time, gates).
+        product: (batch, gates), or (time, batch, gates).
     """
 
     product: Any
@@ -29,7 +30,7 @@ def project(cell, inputs, training=None):
 
     Args:
         cell: A built cell.
-        inputs: (batch, time, features), the first that the cell is fed; more
+        inputs: (time, batch, features), the first that the cell is fed; more
             may follow in each step.
         training: Whether anything is dropped.
 
@@ -42,12 +43,16 @@ def project(cell, inputs, training=None):
         return inputs
     dtype = cell.compute_dtype
     kernel = ops.cast(cell.kernel, dtype)[: inputs.shape[-1]]
-    product = ops.matmul(ops.cast(inputs, dtype), kernel)
+    # Rows × features: TensorFlow makes one op of a product and a BiasAdd.
+    rows = ops.reshape(ops.cast(inputs, dtype), (-1, inputs.shape[-1]))
+    product = ops.matmul(rows, kernel)
     if cell.use_bias:
         bias = ops.cast(cell.bias, dtype)
         # A GRU that resets after its product has another bias there.
-        product += bias[0] if len(bias.shape) == 2 else bias
-    return Projected(product)
+        bias = bias[0] if len(bias.shape) == 2 else bias
+        product = ops.add(product, bias)
+    axes = (*ops.shape(inputs)[:2], product.shape[-1])
+    return Projected(ops.reshape(product, axes))
 
 
 def step(cell, projected: Projected, states: list, more=None):
@@ -66,14 +71,14 @@ def step(cell, projected: Projected, states: list, more=None):
     product = projected.product
     if more is not None:
         rows = _weight(cell.kernel, dtype, lambda w: w[-more.shape[-1] :])
-        product += ops.matmul(ops.cast(more, dtype), rows)
+        product += shared_product(ops.cast(more, dtype), rows)
     return _STEPS[type(cell)](cell, product, states)
 
 
 def _step_simple(cell, product, states):
     (h,) = states
     recurrent = _weight(cell.recurrent_kernel, cell.compute_dtype)
-    h = cell.activation(product + ops.matmul(h, recurrent))
+    h = cell.activation(product + shared_product(h, recurrent))
     return h, [h]
 
 
@@ -82,9 +87,9 @@ def _step_gru(cell, product, states):
     gate, new = cell.recurrent_activation, cell.activation
     x_z, x_r, x_h = ops.split(product, 3, axis=-1)
     if cell.reset_after:
-        inner = ops.matmul(h, _weight(cell.recurrent_kernel, dtype))
+        inner = shared_product(h, _weight(cell.recurrent_kernel, dtype))
         if cell.use_bias:
-            inner += _weight(cell.bias, dtype, lambda b: b[1])
+            inner = ops.add(inner, _weight(cell.bias, dtype, lambda b: b[1]))
         h_z, h_r, h_h = ops.split(inner, 3, axis=-1)
         reset = gate(x_r + h_r)
         candidate = new(x_h + reset * h_h)
@@ -92,9 +97,9 @@ def _step_gru(cell, product, states):
         kernel = cell.recurrent_kernel
         both = _weight(kernel, dtype, lambda w: w[:, : 2 * units])
         last = _weight(kernel, dtype, lambda w: w[:, 2 * units :])
-        h_z, h_r = ops.split(ops.matmul(h, both), 2, axis=-1)
+        h_z, h_r = ops.split(shared_product(h, both), 2, axis=-1)
         reset = gate(x_r + h_r)
-        candidate = new(x_h + ops.matmul(reset * h, last))
+        candidate = new(x_h + shared_product(reset * h, last))
     update = gate(x_z + h_z)
     h = update * h + (1 - update) * candidate
     return h, [h]
@@ -104,7 +109,7 @@ def _step_lstm(cell, product, states):
     h, c = states
     gate, new = cell.recurrent_activation, cell.activation
     recurrent = _weight(cell.recurrent_kernel, cell.compute_dtype)
-    i, f, g, o = ops.split(product + ops.matmul(h, recurrent), 4, axis=-1)
+    i, f, g, o = ops.split(product + shared_product(h, recurrent), 4, axis=-1)
     c = gate(f) * c + gate(i) * new(g)
     h = gate(o) * new(c)
     return h, [h, c]

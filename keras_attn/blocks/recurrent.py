@@ -55,10 +55,11 @@ class Recurrent(Layer):
         cells.forget_dropout(self.cell)
         outputs, states = recur(
             lambda x, states: cells.step_cell(self.cell, x, states, training),
-            cells.project_inputs(self.cell, inputs, training),
+            inputs,
             cells.as_states(self.cell, initial_state, rows),
             mask=mask,
             go_backwards=self.go_backwards,
+            project=lambda x: cells.project_inputs(self.cell, x, training),
         )
         cells.forget_dropout(self.cell)
         return [ops.cast(outputs, self.compute_dtype), *states]

@@ -154,16 +154,7 @@ def block_attention(
     )
 
 
-def softmax_weighted_sum(
-    scores,
-    values: list,
-    *,
-    mask=None,
-    sinks=None,
-    gain=None,
-    dropout: float = 0.0,
-    seed=None,
-):
+def softmax_weighted_sum(scores, values: list, **options):
     """Turn scores into weights, and bring back the mean of the values.
 
         weights = softmax(scores) · gain
@@ -172,6 +163,35 @@ def softmax_weighted_sum(
     Args:
         scores: (batch, heads, query, keys of all values).
         values: One or more (batch, kv_heads, key, depth), as if end to end.
+        options: As for `softmax_weights`.
+
+    Returns:
+        (batch, heads, query, depth) output and the weights that made it, both
+        in the dtype of the values; summed in float32 or wider.
+    """
+    dtype = values[0].dtype
+    weights = softmax_weights(scores, dtype, **options)
+    output = _weighted_sum(weights, values)
+    return tf.cast(output, dtype), tf.cast(weights, dtype)
+
+
+def softmax_weights(
+    scores,
+    dtype,
+    *,
+    mask=None,
+    sinks=None,
+    gain=None,
+    dropout: float = 0.0,
+    seed=None,
+):
+    """Turn scores into weights.
+
+        weights = softmax(scores) · gain
+
+    Args:
+        scores: (..., query, key).
+        dtype: Of the values that are to be weighed.
         mask, sinks: As for `masked_softmax`.
         gain: What the weights are multiplied by, broadcastable to them; None
             for 1.
@@ -179,18 +199,15 @@ def softmax_weighted_sum(
         seed: (2,) integers, if there is dropout.
 
     Returns:
-        (batch, heads, query, depth) output and the weights that made it, both
-        in the dtype of the values; summed in float32 or wider.
+        (..., query, key), in the dtype that values are to be summed in.
     """
-    dtype = values[0].dtype
     weights = masked_softmax(scores, mask, sinks)
     weights = tf.cast(weights, accumulation_dtype(dtype))
     if gain is not None:
         weights *= tf.cast(gain, weights.dtype)
     if dropout:
         weights = seeded_dropout(weights, dropout, seed)
-    output = _weighted_sum(weights, values)
-    return tf.cast(output, dtype), tf.cast(weights, dtype)
+    return weights
 
 
 def _weighted_sum(weights, values):

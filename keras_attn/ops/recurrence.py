@@ -3,8 +3,18 @@
 import tensorflow as tf
 from keras import tree
 
+from keras_attn.ops.loop_invariant import SharedProducts
 
-def recur(step, inputs, states: list, *, mask=None, go_backwards: bool = False):
+
+def recur(
+    step,
+    inputs,
+    states: list,
+    *,
+    mask=None,
+    go_backwards: bool = False,
+    project=lambda inputs: inputs,
+):
     """Go through sequences step by step.
 
         output(t), states(t) = step(input(t), states(t - 1))    at a token
@@ -12,7 +22,7 @@ def recur(step, inputs, states: list, *, mask=None, go_backwards: bool = False):
 
     One `tf.while_loop`: a graph does not grow with the length, which need not
     be known. What `step` reads besides its arguments, such as a memory, stays
-    outside of the loop.
+    outside of the loop, and so do the gradients of its `shared_product`s.
 
     Args:
         step: `step(inputs, states) -> (outputs, states)`, both nests of
@@ -23,39 +33,53 @@ def recur(step, inputs, states: list, *, mask=None, go_backwards: bool = False):
         mask: (batch, time) booleans, False for padding, or None.
         go_backwards: Whether to begin with the last step. The outputs stand
             where their inputs do.
+        project: What to make of the inputs before the loop: from a nest of
+            (time, batch, ...), in any order of time, to another.
 
     Returns:
         Nest of (batch, time, ...) outputs, and the list of last states.
     """
-    sequences = tree.map_structure(_time_first, inputs)
-    rows = tree.flatten(sequences)
+    inputs = tree.map_structure(_time_first, inputs)
     given = [tf.convert_to_tensor(x) for x in states]
     mask = None if mask is None else _time_first(mask)
-    length, added = rows[0].shape[0], 0
+    some = tree.flatten(inputs)[0]
+    length, added = some.shape[0], 0
     if length is None:
         # Steps of a size that only the running graph knows cannot be stacked
         # if there are none.
-        added = tf.cast(tf.shape(rows[0])[0] == 0, tf.int32)
-        sequences = tree.map_structure(
-            lambda x: _longer_by(x, added), sequences
-        )
+        added = tf.cast(tf.shape(some)[0] == 0, tf.int32)
+        inputs = tree.map_structure(lambda x: _longer_by(x, added), inputs)
         mask = None if mask is None else _longer_by(mask, added)
-        length = tf.shape(rows[0])[0] + added
+        length = tf.shape(some)[0] + added
+    if not go_backwards:
+        inputs = tree.map_structure(lambda x: tf.reverse(x, [0]), inputs)
+    inputs = project(inputs)  # the last one is the first to be taken
 
     # A step whose results are not used tells the shapes of the outputs, and
     # makes what a cell keeps for all steps, its dropout masks, outside of the
     # loop.
-    first = tree.map_structure(_empty_step, sequences)
-    outputs, _ = step(first, list(given))
-    written = [
-        tf.TensorArray(x.dtype, length, element_shape=x.shape)
-        for x in tree.flatten(outputs)
-    ]
+    first = tree.map_structure(_empty_step, inputs)
+    products = SharedProducts()
+    outputs, _ = products.find(step, first, list(given))
+    zeros = products.zeros(length, tf.shape(some)[1])
+    read = [*tree.flatten(inputs), *zeros]
+    written, factors = (
+        [tf.TensorArray(x.dtype, length, element_shape=x.shape) for x in each]
+        for each in (tree.flatten(outputs), products.first_factors)
+    )
 
-    def advance(count, written, before):
-        time = length - 1 - count if go_backwards else count
-        inputs = tree.map_structure(lambda x: x[time], sequences)
-        new, after = step(inputs, list(before))
+    def advance(count, lists, written, factors, before):
+        left = length - 1 - count
+        time = left if go_backwards else count
+        popped = [_pop(each, x) for each, x in zip(lists, read, strict=True)]
+        lists, now = ([pair[k] for pair in popped] for k in range(2))
+        number = len(now) - len(zeros)
+        (new, after), multiplied = products.defer(
+            step,
+            now[number:],
+            tree.pack_sequence_as(inputs, now[:number]),
+            list(before),
+        )
         new = tree.flatten(new)
         if mask is not None:
             real = mask[time]
@@ -64,18 +88,19 @@ def recur(step, inputs, states: list, *, mask=None, go_backwards: bool = False):
                 _where(real, x, old)
                 for x, old in zip(after, before, strict=True)
             ]
-        written = [
-            array.write(time, x) for array, x in zip(written, new, strict=True)
-        ]
-        return count + 1, written, list(after)
+        written = _write(written, time, new)
+        # As the gradients of the zeros stand.
+        factors = _write(factors, left, multiplied)
+        return count + 1, lists, written, factors, list(after)
 
-    _, written, states = tf.while_loop(
+    _, _, written, factors, states = tf.while_loop(
         lambda count, *_: count < length,
         advance,
-        (tf.constant(0), written, given),
+        (tf.constant(0), [_as_list(x) for x in read], written, factors, given),
         # Known before the loop: XLA needs it to make room for the gradient.
         maximum_iterations=length,
     )
+    products.factors = [array.stack() for array in factors]
     stacked = [array.stack() for array in written]
     if tf.is_tensor(added):
         stacked = [x[: length - added] for x in stacked]
@@ -103,6 +128,36 @@ def _empty_step(x):
     step = tf.zeros(tf.shape(x)[1:], x.dtype)
     step.set_shape(x.shape[1:])
     return step
+
+
+def _as_list(x):
+    """The steps of (time, ...), as a list of which `_pop` takes the last.
+
+    The gradient of what was taken is put on a list of gradients. That of
+    x[time] would be as large as x in every step, and then be added up.
+    """
+    return tf.raw_ops.TensorListFromTensor(
+        tensor=x, element_shape=_known_axes(x)
+    )
+
+
+def _pop(steps, x):
+    """What is left of a list that was x, and the step that was its last."""
+    steps, last = tf.raw_ops.TensorListPopBack(
+        input_handle=steps, element_shape=_known_axes(x), element_dtype=x.dtype
+    )
+    last.set_shape(x.shape[1:])
+    return steps, last
+
+
+def _known_axes(x):
+    """Shape of a step of (time, ...), -1 where it is not known."""
+    return tf.constant([-1 if n is None else n for n in x.shape[1:]], tf.int32)
+
+
+def _write(arrays, time, values):
+    pairs = zip(arrays, values, strict=True)
+    return [array.write(time, x) for array, x in pairs]
 
 
 def _where(real, new, old):

@@ -11,6 +11,7 @@ from keras_attn.blocks.cells import make_cell
 from tests.blocks import recurrences
 from tests.contract import check_layer
 from tests.contract import check_mask_goes_on
+from tests.loops import products_in_loops
 from tests.models.stepping import set_random
 
 MASK = np.array([[True] * 4, [True] * 2 + [False] * 2])
@@ -167,16 +168,26 @@ def test_the_loop_has_no_product_that_all_steps_share(inputs, memory):
     layer = make_layer()
     specs = [tf.TensorSpec(x.shape) for x in (inputs, memory)]
     function = tf.function(layer, autograph=False)
-    graph = function.get_concrete_function(*specs).graph.as_graph_def()
-    (loop,) = [
-        node for node in graph.node if node.op in ("While", "StatelessWhile")
-    ]
-    name = loop.attr["body"].func.name
-    (body,) = [f for f in graph.library.function if f.signature.name == name]
-    products = [
-        node.name
-        for node in body.node_def
-        if "MatMul" in node.op or node.op == "Einsum"
-    ]
+    (products,) = products_in_loops(function, *specs)
     # W_q s, v · tanh(…), the weighted sum, C c and U s: neither W_k h nor W x.
     assert len(products) == 5, products
+
+
+def test_gradients_that_all_steps_share_wait_until_the_loop_is_over(
+    inputs, memory
+):
+    layer = make_layer()
+    layer.build(inputs.shape, memory.shape)
+
+    def gradients(inputs, memory):
+        with tf.GradientTape() as tape:
+            tape.watch(memory)
+            output = layer(inputs, memory)
+        weights = [each.value for each in layer.trainable_variables]
+        return tape.gradient(output, [memory, *weights])
+
+    specs = [tf.TensorSpec(x.shape) for x in (inputs, memory)]
+    function = tf.function(gradients, autograph=False)
+    _, products = products_in_loops(function, *specs)
+    # Of the five only v · tanh(…) has two here, of which one is that of v.
+    assert len(products) == 6, products

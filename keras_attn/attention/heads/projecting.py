@@ -6,6 +6,7 @@ import keras
 from keras import ops
 
 from keras_attn.ops.loop_invariant import before_loop
+from keras_attn.ops.loop_invariant import shared_product
 from keras_attn.ops.split import split_matmul
 
 
@@ -60,6 +61,25 @@ def project_rows(x, projections) -> list:
     return split_matmul(x, *joined)
 
 
+def project_query(query, dense):
+    """Project queries; of a recurrent step, as a product that steps share.
+
+    Args:
+        query: (batch, query, features).
+        dense: A `keras.layers.Dense`.
+
+    Returns:
+        (batch, query, units).
+    """
+    if query.shape[1] != 1 or not _is_plain(dense, query):
+        return dense(query)
+    kernel = before_loop(lambda: ops.cast(dense.kernel, query.dtype))
+    rows = shared_product(ops.squeeze(query, 1), kernel)
+    if dense.bias is not None:
+        rows = ops.add(rows, ops.cast(dense.bias, query.dtype))
+    return ops.expand_dims(rows, 1)
+
+
 def output_rows(x, projection, depth: int):
     """Project the heads of one step back to vectors.
 
@@ -86,7 +106,7 @@ def output_rows(x, projection, depth: int):
 def _is_plain(projection, x):
     """Whether it is x W + b, and nothing needs to know that it was called."""
     return (
-        type(projection) is keras.layers.EinsumDense
+        type(projection) in (keras.layers.Dense, keras.layers.EinsumDense)
         and projection.compute_dtype == keras.backend.standardize_dtype(x.dtype)
         and projection.quantization_mode is None
         and projection.activation is keras.activations.linear

@@ -163,7 +163,8 @@ class CaptionDecoder(Layer):
         """Go on by one word.
 
         Args:
-            inputs: (batch, features).
+            inputs: (batch, features), or a step of what
+                `cells.project_inputs` made.
             states, memory: What `begin` returned, or the last step's states.
 
         Returns:
@@ -174,9 +175,12 @@ class CaptionDecoder(Layer):
             return self.attending_cell.step(
                 inputs, states, memory, training=training
             )
-        x = ops.concatenate([inputs, *memory.values()], axis=-1)
         output, states = cells.step_cell(
-            self.recurrent_cell, x, states, training
+            self.recurrent_cell,
+            inputs,
+            states,
+            training,
+            more=memory.get("context"),
         )
         return {"output": output, **memory}, states
 
@@ -186,7 +190,10 @@ class CaptionDecoder(Layer):
         def step(x, states):
             return self.step(x, states, memory, training)
 
-        return recur(step, inputs, states, mask=mask)[0]
+        def project(x):
+            return cells.project_inputs(self.recurrent_cell, x, training)
+
+        return recur(step, inputs, states, mask=mask, project=project)[0]
 
     def readout(self, inputs, outputs, training=None):
         """Logits of words, (..., features), and what their steps returned."""

@@ -4,6 +4,7 @@ import pytest
 
 from keras_attn.attention.heads.projecting import output_rows
 from keras_attn.attention.heads.projecting import project_each
+from keras_attn.attention.heads.projecting import project_query
 from keras_attn.attention.heads.projecting import project_rows
 from keras_attn.attention.multi_head import MultiHeadAttention
 
@@ -113,4 +114,17 @@ def test_what_follows_a_projection_is_not_left_out(sequence):
     assert found.shape == (2, 4, 5)
     np.testing.assert_allclose(
         found, layer.output_dense(expected)[:, 0], atol=1e-6
+    )
+
+
+@pytest.mark.parametrize("queries", [1, 5])
+@pytest.mark.parametrize("mode", [None, "int8"])
+def test_queries_are_projected_as_their_layer_does(mode, queries, sequence):
+    dense = keras.layers.Dense(4, bias_initializer="normal")
+    dense.build((None, None, 6))
+    if mode is not None:
+        dense.quantize(mode)
+    query = sequence[:, :queries]
+    np.testing.assert_allclose(
+        project_query(query, dense), dense(query), atol=1e-6
     )

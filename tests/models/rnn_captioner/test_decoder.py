@@ -4,6 +4,7 @@ import tensorflow as tf
 
 from keras_attn.attention.additive import AdditiveAttention
 from keras_attn.models.rnn_captioner.decoder import CaptionDecoder
+from tests.loops import products_in_loops
 from tests.models.recurrent_equations import STEPS
 from tests.models.recurrent_equations import sigmoid
 from tests.models.stepping import set_random
@@ -107,6 +108,17 @@ def test_steps_are_those_of_the_call(kind, words, image, rng):
         np.testing.assert_allclose(logits, expected[:, t], rtol=1e-9)
         if looked is not None:
             np.testing.assert_allclose(outputs["weights"], looked[:, t])
+
+
+@pytest.mark.parametrize(("kind", "number"), [("lstm", 6), ("mean", 2)])
+def test_the_loop_has_no_product_that_all_steps_share(
+    kind, number, words, image, rng
+):
+    decoder = make(rng, **KINDS[kind])
+    specs = [tf.TensorSpec(x.shape, x.dtype) for x in (words, image)]
+    (products,) = products_in_loops(tf.function(decoder), *specs)
+    # C z and U h; W_h h, w · tanh(…), the weighted sum and the gate: no W x.
+    assert len(products) == number, products
 
 
 def test_the_loss_asks_for_even_attention(words, image, rng):
