@@ -5,8 +5,10 @@ import pathlib
 import urllib.error
 import urllib.request
 
+import grpc
 import tensorflow as tf
 from tensorflow_serving.apis import predict_pb2
+from tensorflow_serving.apis import prediction_service_pb2_grpc
 
 TEXT = tf.TensorSpec([None], tf.string, "text")
 NUMBERS = tf.TensorSpec([None, 3], tf.float32, "numbers")
@@ -68,6 +70,15 @@ def predict_request(signature="", *, model="echo", version=None, **inputs):
     for name, value in inputs.items():
         request.inputs[name].CopyFrom(tf.make_tensor_proto(value))
     return request
+
+
+def rpc(port, signature="", **request):
+    """Send one request over gRPC; return the arrays of the answer."""
+    request = predict_request(signature, **request)
+    with grpc.insecure_channel(f"127.0.0.1:{port}") as channel:
+        stub = prediction_service_pb2_grpc.PredictionServiceStub(channel)
+        outputs = stub.Predict(request, timeout=60).outputs
+    return {name: tf.make_ndarray(proto) for name, proto in outputs.items()}
 
 
 def http(port, path, body=None, method=None):

@@ -10,10 +10,12 @@ from keras_attn.export import LoadedModel
 from keras_attn.export import export_model
 from keras_attn.export import servable
 from keras_attn.export import serve
+from keras_attn.export.graph.signature import text_column
 from keras_attn.image.decode import decode_image
 from keras_attn.models import RNNCaptioner
 from keras_attn.models import RNNLanguageModel
 from keras_attn.models import RNNSeq2Seq
+from tests import cpp_loader
 from tests.export import echo
 from tests.export import served
 from tests.export.image_files import GOOD
@@ -121,47 +123,97 @@ def translated(model, text):
     return TARGET.detokenize(np.array(answer)).numpy().decode()
 
 
-@pytest.mark.slow
-def test_a_server_captions_as_the_model_does(tmp_path):
+# What a random captioner should not write: all but the end.
+SPECIAL = (0, 1, 2, 4)
+IMAGES = [GOOD["png"], GOOD["wide"], b"no image"]
+
+
+def captioner(**settings):
     model = RNNCaptioner(
         TARGET.vocabulary_size, units=7, image_shape=(8, 16, 3)
     )
     # Not the encoder: what three random convolutions make grows too large.
     set_random(model.decoder, np.random.default_rng(3))
-    special = (0, 1, 2, 4)
-    made = servable(
-        model, tokenizer=TARGET, max_length=5, forbidden_ids=special
-    )
+    settings = {"tokenizer": TARGET, "forbidden_ids": SPECIAL, **settings}
+    return servable(model, max_length=5, **settings)
+
+
+@pytest.mark.slow
+def test_a_server_captions_as_the_model_does(tmp_path):
+    made = captioner()
     verbs = ["caption", "caption_with_options", "score", "attention"]
     assert list(made.signatures) == verbs
     folder = tmp_path / "captioner"
     version = export_model(made, folder)  # verified in the C++ loader
     assert not served.other_ops(version)
-    files = [GOOD["png"], GOOD["wide"], b"no image"]
-    expected = made.attention(files)
-    column = [{"b64": base64.b64encode(file).decode()} for file in files]
+    expected = made.attention(IMAGES)
+    column = [{"b64": base64.b64encode(file).decode()} for file in IMAGES]
     with serve(folder, grpc_port=0, rest_port=0) as server:
         status, answer = echo.http(
             server.rest_port,
             "/v1/models/captioner:predict",
             {"inputs": column, "signature_name": "attention"},
         )
+        request = {"model": "captioner", "image_bytes": text_column(*IMAGES)}
+        called = {
+            verb: echo.rpc(server.grpc_port, verb, **request)
+            for verb in ("", "attention")
+        }
     assert status == 200
+    # Over gRPC texts are bytes, and numbers are those of the graph.
+    written = [text.encode() for text in expected["text"]]
+    for verb, names in (("", ["valid"]), ("attention", ["valid", "weights"])):
+        assert called[verb]["text"].tolist() == written
+        for name in names:
+            np.testing.assert_allclose(
+                called[verb][name], expected[name], atol=1e-5
+            )
     assert answer["outputs"]["text"] == expected["text"].tolist()
     assert answer["outputs"]["valid"] == [True, True, False]
     weights = np.array(answer["outputs"]["weights"])
     assert weights.shape == (3, 5, 1, 2)
     np.testing.assert_allclose(weights, expected["weights"], atol=1e-5)
     tokens = generate(
-        model,
-        np.stack([decode_image(file, (8, 16)) for file in files[:2]]),
+        made.model,
+        np.stack([decode_image(file, (8, 16)) for file in IMAGES[:2]]),
         max_length=5,
         start_id=TARGET.start_id,
         end_id=TARGET.end_id,
-        forbidden_ids=special,
+        forbidden_ids=SPECIAL,
     )
     texts = [text.decode() for text in TARGET.detokenize(tokens).numpy()]
     assert answer["outputs"]["text"] == [*texts, ""]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("search", "forbidden"),
+    # The best beam of a random model would be nothing but its end.
+    [("greedy", SPECIAL), ("beam", (*SPECIAL, TARGET.end_id))],
+)
+def test_a_captioner_s_xla_signatures_say_the_same(search, forbidden, tmp_path):
+    made = captioner(xla=True, search=search, forbidden_ids=forbidden)
+    compiled = [name for name in made.signatures if name.endswith("_xla")]
+    assert compiled == ["caption_xla", "caption_with_options_xla"]
+    options = {
+        "max_length": np.array([5, 2, 5], "int32"),
+        "temperature": np.zeros(3, "float32"),
+        "seed": np.arange(3),
+    }
+    column = {"image_bytes": text_column(*IMAGES)}
+    requests = [("caption_xla", column)]
+    if search == "greedy":
+        requests.append(("caption_with_options_xla", column | options))
+    served.save(made.task, tmp_path, *(name for name, _ in requests))
+    answers = cpp_loader.run_requests(tmp_path, requests, disable_xla=False)
+    for (name, request), answer in zip(requests, answers, strict=True):
+        expected = made.ask(name.removesuffix("_xla"), request)
+        assert answer.keys() == expected.keys()
+        texts = [text.encode() for text in expected["text"]]
+        assert answer["text"].tolist() == texts and texts[0] and not texts[2]
+        np.testing.assert_allclose(
+            answer["score"], expected["score"], rtol=1e-4, atol=1e-5
+        )
 
 
 def test_numbers_that_a_text_depends_on_are_asked_with_ids(tmp_path):

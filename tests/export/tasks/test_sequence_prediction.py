@@ -59,6 +59,39 @@ def test_the_server_tells_numbers_of_texts(tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("ids", [True, False], ids=["ids", "vectors"])
+def test_the_server_tells_numbers_of_numbers(ids, tmp_path):
+    takes = {"vocabulary_size": 9} if ids else {"num_features": 3}
+    model = make(num_outputs=2, cell="gru", **takes)
+    folder = tmp_path / "stability"
+    export_model(model, folder)  # which verifies it in the C++ loader
+    rng = np.random.default_rng(0)
+    if ids:
+        steps = {"tokens": rng.integers(1, 9, size=(4, 5)).astype("int32")}
+        steps["tokens"][1, 3:] = 0
+        steps["tokens"][2, 1] = 9  # which is not there
+    else:
+        steps = {"sequence": rng.normal(size=(4, 5, 3)).astype("float32")}
+    ((name, rows),) = steps.items()
+    valid = [True, True, not ids, True]
+    expected = np.zeros((4, 2))
+    expected[valid] = model(rows[valid])
+    with serve(folder, grpc_port=0, rest_port=0) as server:
+        status, body = echo.http(
+            server.rest_port,
+            "/v1/models/stability:predict",
+            {"signature_name": "regress", "inputs": {name: rows.tolist()}},
+        )
+        called = echo.rpc(
+            server.grpc_port, "regress", model="stability", **steps
+        )
+    assert status == 200
+    for answer in (body["outputs"], called):
+        assert np.array(answer["valid"]).tolist() == valid
+        np.testing.assert_allclose(answer["value"], expected, 1e-4, 1e-5)
+
+
+@pytest.mark.slow
 def test_the_server_sorts_films_frame_by_frame(tmp_path):
     encoder = keras.Sequential(
         [
