@@ -15,6 +15,9 @@ from keras_attn.export.graph.signature import text_column
 from keras_attn.export.tasks.functional import FunctionalPrediction
 from keras_attn.export.tasks.task import Task
 from keras_attn.image.file_size import MAX_PIXELS
+from keras_attn.models.vit.model import ViT
+from keras_attn.ops.explain.rollout import over_patches
+from keras_attn.ops.explain.rollout import rollout
 
 # After these, outputs are probabilities already.
 _PROBABILITIES = (keras.activations.softmax, keras.activations.sigmoid)
@@ -25,14 +28,18 @@ class ImageClassification(Task):
 
         scores = softmax(logits)    label = labels[argmax(scores)]
 
-    The verbs are `classify` and, for pixels that a client has made, `predict`
-    as in `FunctionalPrediction`. `classify` takes `image_bytes`, (batch,)
-    JPEG, PNG, GIF or BMP files as strings. It answers `label`, (batch,)
-    strings or int64, `scores`, (batch, classes) probabilities, and `valid`.
+    The verbs take `image_bytes`, (batch,) JPEG, PNG, GIF or BMP files, and
+    answer `valid`; `predict`, as in `FunctionalPrediction`, takes pixels.
+    `classify` answers `label`, (batch,) strings or int64, and `scores`, (batch,
+    classes) probabilities. A `ViT` has two verbs more, without a head these
+    alone: `embed` answers `embedding`, (batch, units), which the head reads;
+    `attention` answers `weights`, (batch, rows, columns), the share of each
+    patch in it: the row of the class token in `ops.rollout`, or, where patches
+    are pooled, the mean of their rows, weighted as the pooling does.
 
     Args:
         model: A functional model that takes (batch, height, width, 1 or 3) and
-            returns (batch, classes).
+            returns (batch, classes), or (batch, units) for a `ViT`.
         labels: Names of the classes; answers are numbers without them.
         fit: As in training: "crop" keeps the proportions and cuts off the two
             sides that are too long, "squeeze" keeps the whole image.
@@ -61,6 +68,7 @@ class ImageClassification(Task):
                 "(batch, height, width, 1 or 3), and one output, (batch, "
                 f"classes). Received: {type(model).__name__} {model.name!r}"
             )
+        _check_head(model, labels)
         super().__init__(model)
         ((self._input, image),) = model_io.inputs(model).items()
         ((self._output, scores),) = model_io.outputs(model).items()
@@ -102,15 +110,16 @@ class ImageClassification(Task):
             {"image_bytes": text_column(*files)}
             for files in ([first], [*others, *broken, first])
         )
+        signatures = []
+        for verb, answer in self._verbs().items():
+            function = self._of_files(answer)
+            signatures.append(Signature(verb, function, specs, examples))
+            if self.xla:
+                function = self._of_files(compiled(answer))
+                signatures.append(
+                    Signature(f"{verb}_xla", function, specs, examples, True)
+                )
         numbers = FunctionalPrediction(self.model, xla=self.xla)
-        signatures = [
-            Signature("classify", self._classify(self.scores), specs, examples)
-        ]
-        if self.xla:
-            function = self._classify(compiled(self.scores))
-            signatures.append(
-                Signature("classify_xla", function, specs, examples, True)
-            )
         return [*signatures, *numbers.signatures()]
 
     def scores(self, images):
@@ -119,14 +128,68 @@ class ImageClassification(Task):
         scores = tf.cast(answer[self._output], tf.float32)
         return tf.nn.softmax(scores) if self._from_logits else scores
 
-    def _classify(self, run):
-        def classify(image_bytes):
+    def embed(self, images):
+        """What the head of a `ViT` reads: (batch, units) float32."""
+        pooled = self.model.pool(self.model.tokens(images, training=False))
+        return tf.cast(pooled, tf.float32)
+
+    def attention(self, images):
+        """The share of each patch in it: (batch, rows, columns) float32."""
+        tokens, weights = self.model.tokens(
+            images, return_attention_scores=True, training=False
+        )
+        return over_patches(
+            rollout(weights), self.model.grid, _pooling(self.model, tokens)
+        )
+
+    def _verbs(self):
+        """Functions from images to outputs by name, by their verbs."""
+        verbs = {"classify": lambda images: {"scores": self.scores(images)}}
+        if not isinstance(self.model, ViT):
+            return verbs
+        if self.model.head.num_classes is None:
+            verbs = {}
+        return {
+            **verbs,
+            "embed": lambda images: {"embedding": self.embed(images)},
+            "attention": lambda images: {"weights": self.attention(images)},
+        }
+
+    def _of_files(self, run):
+        def answer(image_bytes):
             read = self.images(image_bytes)
-            scores = run(read["images"])
-            outputs = {"label": self.labels(scores), "scores": scores}
+            outputs = run(read["images"])
+            if "scores" in outputs:
+                label = self.labels(outputs["scores"])
+                outputs = {"label": label, **outputs}
             return blank_invalid(outputs, read["valid"])
 
-        return classify
+        return answer
+
+
+def _check_head(model, labels):
+    if isinstance(model, ViT) and not model.head.num_classes and labels:
+        raise ValueError(
+            "This ViT has no head, so that there are no classes to name. Leave "
+            "`labels` out, or make the model with `num_classes`."
+        )
+
+
+def _pooling(model, tokens):
+    """The weights by which a `ViT` pools its tokens; None for the first."""
+    kind, before = model.head.pooling, model.num_class_tokens
+    if kind == "token":
+        return None
+    patches = tokens[:, before:]
+    if kind == "attention":
+        _, weights = model.head.attention_pooling(
+            patches, return_attention_scores=True
+        )
+    else:
+        number = patches.shape[1]
+        weights = tf.fill([tf.shape(tokens)[0], number], 1.0 / number)
+    # Tokens before the patches are not pooled.
+    return tf.pad(tf.cast(weights, tf.float32), [[0, 0], [before, 0]])
 
 
 def _ends_in_probabilities(model):
