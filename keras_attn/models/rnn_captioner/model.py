@@ -151,7 +151,8 @@ class RNNCaptioner(PresetModel):
         Returns:
             (rows, vocabulary) logits of the next token, and the state.
         """
-        x = self.embedding(token)
+        # As one of a length, of which Keras' mask stays behind.
+        x = self.embedding(token[:, None])[:, 0]
         outputs, states = self.decoder.step(x, *state)
         return self.decoder.readout(x, outputs), state._replace(carried=states)
 
