@@ -11,10 +11,16 @@ def parse(config_class, argv=None):
         formatter_class=argparse.ArgumentDefaultsHelpFormatter,
     )
     for field in dataclasses.fields(config_class):
+        # `--compare` is a flag without a value, `--no-compare` its opposite.
+        kind = (
+            {"action": argparse.BooleanOptionalAction}
+            if field.type is bool
+            else {"type": field.type}
+        )
         parser.add_argument(
             f"--{field.name}",
-            type=field.type,
             default=field.default,
             help=field.type.__name__,
+            **kind,
         )
     return config_class(**vars(parser.parse_args(argv)))
