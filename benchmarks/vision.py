@@ -1,0 +1,218 @@
+"""Measure ViT-S/16 and ViT-B/16 beside KerasHub, plain Keras and torch.
+
+    python -m benchmarks.vision --save
+    python -m benchmarks.vision --quick
+
+A training step is forward, loss, backward and Adam on random images, batch 8
+(S/16) or 4 (B/16), without dropout; prediction is at batches 8 and 1. "Keras"
+is a ViT of Keras' own layers, "torch" is Hugging Face's. "C++" is our model,
+exported, in the session that TF Serving uses, asked with decoded pixels or with
+the bytes of PNG files. Each side has a process of its own, in turns; the best
+counts. oneDNN is on, unless TF_ENABLE_ONEDNN_OPTS says otherwise.
+"""
+
+import argparse
+import datetime
+import importlib.metadata
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+# Read when TensorFlow is imported; without it TensorFlow is half as fast.
+os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "1")
+os.environ.setdefault("KERAS_BACKEND", "tensorflow")
+
+from benchmarks.vision_sides import MODELS
+from benchmarks.vision_sides import SERVED
+from benchmarks.vision_sides import SIDES
+from benchmarks.vision_sides import served_seconds
+
+RESULTS = pathlib.Path(__file__).parent / "results"
+TASKS = ("train", "predict_8", "predict_1")
+# Ours / KerasHub, at most; memory at the larger images.
+TRAIN_TIME, TRAIN_MEMORY, MEMORY_PIXELS = 0.9, 0.6, 384
+# Ours / the better of KerasHub and torch, at most.
+PREDICT_TIME = 1.0
+# Answers per second of the C++ session / of Python's predict, at least.
+SERVED_SPEED = 0.9
+
+
+def measure(side, task, model, pixels, steps):
+    """Best milliseconds of a call, and the megabytes it added at its peak."""
+    sizes = MODELS[model]
+    if side in SERVED:
+        if task == "train":
+            return None
+        seconds = served_seconds(
+            task, sizes, pixels, from_bytes=SERVED[side], rounds=steps + 1
+        )
+        return {"milliseconds": 1e3 * seconds}
+    from benchmarks.measure import megabytes
+    from benchmarks.measure import time_steps
+
+    step = SIDES[side](task, sizes, pixels)
+    before = megabytes("VmRSS")
+    best = time_steps({side: step}, rounds=steps, seconds=0.0)[side]
+    return {"milliseconds": best, "megabytes": megabytes("VmHWM") - before}
+
+
+def in_its_own_process(*arguments):
+    """Measure where no other side has left anything in memory."""
+    command = [sys.executable, "-m", "benchmarks.vision", "--measure"]
+    child = subprocess.run(
+        [*command, *map(str, arguments)], stdout=subprocess.PIPE, check=True
+    )
+    return json.loads(child.stdout.splitlines()[-1])
+
+
+def best_of(old, new):
+    """The lower of each figure; nothing where there is nothing."""
+    if old is None or new is None:
+        return new
+    return {key: min(old[key], new[key]) for key in new}
+
+
+def ratios(task, results):
+    """What targets are about, by name.
+
+    Args:
+        task: One of `TASKS`.
+        results: For each side its milliseconds and megabytes, or None.
+    """
+    ours, hub = results["ours"], results["KerasHub"]
+    if task == "train":
+        return {
+            "time": ours["milliseconds"] / hub["milliseconds"],
+            "memory": ours["megabytes"] / hub["megabytes"],
+        }
+    peers = (hub["milliseconds"], results["torch"]["milliseconds"])
+    return {
+        "time": ours["milliseconds"] / min(peers),
+        "C++": ours["milliseconds"] / results["C++, pixels"]["milliseconds"],
+    }
+
+
+def row(model, pixels, task, results):
+    """One line of the table."""
+    cells = [model, str(pixels), task]
+    for side in (*SIDES, *SERVED):
+        result = results[side]
+        if result is None:
+            cells.append("–")
+            continue
+        cell = f"{result['milliseconds']:,.0f} ms"
+        if "megabytes" in result:
+            cell += f", {result['megabytes']:,.0f} MB"
+        cells.append(cell)
+    found = ratios(task, results)
+    for name in ("time", "memory", "C++"):
+        cells.append(f"{found[name]:.2f}" if name in found else "–")
+    return f"| {' | '.join(cells)} |"
+
+
+def targets(model, pixels, task, results):
+    """Lines that say which targets are met."""
+    found = ratios(task, results)
+    where = f"{model}, {pixels} pixels, {task}"
+
+    def line(what, value, bound, met):
+        verdict = "met" if met else "NOT met"
+        return f"* {where}: {what} {value:.2f}, target {bound}: {verdict}"
+
+    if task != "train":
+        time, speed = found["time"], found["C++"]
+        return [
+            line(
+                "time / the better of KerasHub and torch",
+                time,
+                f"at most {PREDICT_TIME}",
+                time <= PREDICT_TIME,
+            ),
+            line(
+                "speed in C++ / in Python",
+                speed,
+                f"at least {SERVED_SPEED}",
+                speed >= SERVED_SPEED,
+            ),
+        ]
+    time, memory = found["time"], found["memory"]
+    lines = [
+        line(
+            "time / KerasHub", time, f"at most {TRAIN_TIME}", time <= TRAIN_TIME
+        )
+    ]
+    if pixels >= MEMORY_PIXELS:
+        met = memory <= TRAIN_MEMORY
+        bound = f"at most {TRAIN_MEMORY}"
+        lines.append(line("memory / KerasHub", memory, bound, met))
+    return lines
+
+
+def main(arguments=None):
+    """Measure, print the table, and save it if asked to."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("--quick", action="store_true", help="tiny, one turn")
+    parser.add_argument("--models", nargs="+", default=["s16", "b16"])
+    parser.add_argument("--pixels", type=int, nargs="+", default=[224, 384])
+    parser.add_argument("--tasks", nargs="+", choices=TASKS, default=TASKS)
+    parser.add_argument("--steps", type=int, default=5, help="calls of a turn")
+    parser.add_argument("--rounds", type=int, default=2, help="turns")
+    parser.add_argument("--save", action="store_true")
+    parser.add_argument("--measure", nargs=5, help=argparse.SUPPRESS)
+    args = parser.parse_args(arguments)
+    if args.measure:
+        side, task, model, *numbers = args.measure
+        print(json.dumps(measure(side, task, model, *map(int, numbers))))
+        return None
+    if args.quick:
+        args.models, args.pixels = ["tiny"], [32]
+        args.steps = args.rounds = 1
+    sides = (*SIDES, *SERVED)
+    packages = ("keras", "keras-hub", "tensorflow", "torch", "transformers")
+    versions = [f"{x} {importlib.metadata.version(x)}" for x in packages]
+    lines = [
+        f"# ViT, {datetime.date.today()}",
+        "",
+        f"{os.cpu_count()} cores; {', '.join(versions)}; oneDNN "
+        f"{os.environ['TF_ENABLE_ONEDNN_OPTS']}; busy with "
+        f"{os.getloadavg()[0]:.1f} threads at the start. Best milliseconds of "
+        "a call, and megabytes that the calls added to the process at its "
+        "peak. Time and memory of training are ours / KerasHub's, time of "
+        "prediction ours / the better of KerasHub's and torch's; C++ is its "
+        "speed / Python's.",
+        "",
+        f"| model | pixels | task | {' | '.join(sides)} | time | memory | C++ "
+        "|",
+        "| --- " * (len(sides) + 6) + "|",
+    ]
+    print(*lines, sep="\n", flush=True)
+    verdicts = []
+    for model in args.models:
+        for pixels in args.pixels:
+            for task in args.tasks:
+                results = {}
+                for _ in range(args.rounds):
+                    for side in sides:
+                        new = in_its_own_process(
+                            side, task, model, pixels, args.steps
+                        )
+                        results[side] = best_of(results.get(side, new), new)
+                lines.append(row(model, pixels, task, results))
+                verdicts += targets(model, pixels, task, results)
+                print(lines[-1], flush=True)
+    print("", *verdicts, sep="\n")
+    lines += ["", *verdicts]
+    if args.save:
+        RESULTS.mkdir(exist_ok=True)
+        path = RESULTS / f"vision_{datetime.date.today()}.md"
+        path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        print(f"wrote {path}")
+    return lines
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,66 @@
+import pytest
+
+from benchmarks import vision
+from benchmarks.vision_sides import MODELS
+from benchmarks.vision_sides import images_and_labels
+from benchmarks.vision_sides import rows_of
+
+TRAINED = {
+    "ours": {"milliseconds": 80.0, "megabytes": 50.0},
+    "KerasHub": {"milliseconds": 100.0, "megabytes": 100.0},
+    "Keras": {"milliseconds": 90.0, "megabytes": 90.0},
+    "torch": {"milliseconds": 60.0, "megabytes": 40.0},
+    "C++, pixels": None,
+    "C++, bytes": None,
+}
+PREDICTED = {
+    **TRAINED,
+    "C++, pixels": {"milliseconds": 64.0},
+    "C++, bytes": {"milliseconds": 70.0},
+}
+
+
+def test_a_row_tells_figures_and_ratios():
+    assert vision.row("s16", 224, "train", TRAINED) == (
+        "| s16 | 224 | train | 80 ms, 50 MB | 100 ms, 100 MB | 90 ms, 90 MB | "
+        "60 ms, 40 MB | – | – | 0.80 | 0.50 | – |"
+    )
+    cells = vision.row("s16", 224, "predict_1", PREDICTED).split(" | ")
+    # 80 / 60 of the better peer, and 80 / 64 of Python's speed.
+    assert cells[-5:] == ["64 ms", "70 ms", "1.33", "–", "1.25 |"]
+
+
+def test_targets_are_those_of_the_task_and_the_size():
+    small, large = (
+        vision.targets("s16", pixels, "train", TRAINED) for pixels in (224, 384)
+    )
+    assert [line.rsplit(": ", 1)[1] for line in small] == ["met"]
+    assert [line.rsplit(": ", 1)[1] for line in large] == ["met", "met"]
+    lines = vision.targets("s16", 224, "predict_1", PREDICTED)
+    assert [line.rsplit(": ", 1)[1] for line in lines] == ["NOT met", "met"]
+
+
+def test_the_best_turn_counts():
+    old = {"milliseconds": 3.0, "megabytes": 1.0}
+    new = {"milliseconds": 2.0, "megabytes": 5.0}
+    best = {"milliseconds": 2.0, "megabytes": 1.0}
+    assert vision.best_of(old, new) == best
+    assert vision.best_of(None, None) is None
+
+
+def test_a_task_tells_its_batch():
+    assert rows_of("train", MODELS["b16"]) == 4
+    assert rows_of("predict_8", MODELS["b16"]) == 8
+    images, labels = images_and_labels(3, 4)
+    assert images.shape == (3, 4, 4, 3) and labels.shape == (3,)
+    assert images.dtype == "float32" and 0 <= images.min() <= images.max() <= 1
+
+
+@pytest.mark.slow
+@pytest.mark.peers
+def test_every_side_runs():
+    lines = vision.main(["--quick", "--tasks", "train", "predict_1"])
+    rows = [line for line in lines if line.startswith("| tiny")]
+    assert len(rows) == 2
+    assert "–" not in rows[1].split("|")[9]
+    assert sum("target" in line for line in lines) == 3
