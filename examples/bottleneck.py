@@ -1,7 +1,7 @@
 """Show what attention is for: one state cannot hold a long sentence.
 
     python -m examples.bottleneck
-    python -m examples.bottleneck --seeds 1 --epochs 4 --reverse 1
+    python -m examples.bottleneck --seeds 1 --steps 300
     python -m examples.bottleneck --help
 
 Translators learn sentences of at most three clauses and write sentences of one
@@ -19,12 +19,14 @@ import tensorflow as tf
 from matplotlib.figure import Figure
 
 from examples import flags
+from examples.bottleneck_models import BUILD
 from keras_attn import data
 from keras_attn import decoding
-from keras_attn import layers
-from keras_attn import models
 from keras_attn import text
 from keras_attn import training
+
+# What training sentences are padded to.
+LENGTHS = (16, 28, 50)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -32,8 +34,7 @@ class Config:
     """Settings of the bottleneck example."""
 
     seeds: int = 3
-    epochs: int = 8
-    reverse: int = 0  # 1 reads the source from its end
+    steps: int = 1_200
     num_examples: int = 20_000
     num_held_out: int = 100
     learned_clauses: int = 3
@@ -41,73 +42,8 @@ class Config:
     units: int = 128
     batch_size: int = 64
     learning_rate: float = 2e-3
-    models: str = "no attention,attention,convolution,transformer"
+    models: str = ",".join(BUILD)
     folder: str = "build/bottleneck"
-
-
-def recurrent(attention):
-    """A bidirectional GRU and a GRU that writes."""
-
-    def build(config, num_source, num_target):
-        return models.RNNSeq2Seq(
-            num_source,
-            num_target,
-            cell="gru",
-            units=config.units,
-            bidirectional=True,
-            reverse_source=bool(config.reverse),
-            attention=attention,
-        )
-
-    return build
-
-
-def convolution(config, num_source, num_target):
-    """Convolutions over the source and, causal, over the target."""
-    source = keras.Input((None,), dtype="int32", name="source")
-    target = keras.Input((None,), dtype="int32", name="target")
-    embed_source, embed_target = (
-        layers.TokenEmbedding(size, config.units, name=f"{side}_embedding")
-        for side, size in (("source", num_source), ("target", num_target))
-    )
-    real = keras.ops.not_equal(source, 0)
-    memory = layers.SinePosition()(embed_source(source))
-    x = layers.SinePosition()(embed_target(target)) + 0
-    for _ in range(3):
-        # Padding is nothing, as what lies beyond the end.
-        memory *= keras.ops.cast(real, "float32")[:, :, None]
-        memory += keras.layers.Conv1D(
-            config.units, 3, padding="same", activation="relu"
-        )(memory)
-        x += keras.layers.Conv1D(
-            config.units, 3, padding="causal", activation="relu"
-        )(x)
-    context = layers.DotAttention()(x, memory, value_mask=real)
-    both = keras.ops.concatenate([x, context], axis=-1)
-    logits = keras.layers.Dense(num_target)(both)
-    return keras.Model({"source": source, "target": target}, logits)
-
-
-def transformer(config, num_source, num_target):
-    """Two blocks on either side."""
-    return models.Transformer(
-        source_vocabulary_size=num_source,
-        target_vocabulary_size=num_target,
-        num_layers=2,
-        num_heads=4,
-        units=config.units,
-        hidden_dim=2 * config.units,
-        norm="pre",
-        dropout=0.0,
-    )
-
-
-BUILD = {
-    "no attention": recurrent(None),
-    "attention": recurrent("additive"),
-    "convolution": convolution,
-    "transformer": transformer,
-}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -203,27 +139,40 @@ def gradient_norms(model, inputs, labels):
     return (norms * real).sum(axis=0)[shown] / counts[shown]
 
 
-def train(config, name, words, learned, seed):
+def make_batches(config, words, phrases, seed):
+    """Short sentences, padded no further than they need."""
+    pairs = phrases.map(lambda row: {side: row[side] for side in SIDES})
+    return data.batches(
+        data.translation(pairs, words.source, words.target),
+        config.batch_size,
+        lengths=LENGTHS,
+        cache=True,
+        shuffle=config.num_examples,
+        seed=seed,
+        drop_remainder=False,
+    )
+
+
+def train(config, name, words, phrases, seed):
     """One translator, which has seen short sentences only."""
     keras.utils.set_random_seed(seed)
     sizes = (each.vocabulary_size for each in (words.source, words.target))
-    model = BUILD[name](config, *sizes)
+    model = BUILD[name](config.units, *sizes)
     print(f"{name}, seed {seed}: {model.count_params():,} parameters")
+    rate = keras.optimizers.schedules.CosineDecay(
+        config.learning_rate, config.steps
+    )
     model.compile(
-        optimizer=keras.optimizers.Adam(
-            config.learning_rate, global_clipnorm=1.0
-        ),
+        optimizer=keras.optimizers.Adam(rate, global_clipnorm=1.0),
         loss=training.MaskedCrossentropy(),
         metrics=[training.MaskedAccuracy()],
         # XLA would take half a minute to compile a recurrent model.
         jit_compile=False,
     )
-    inputs, labels, _ = learned
     model.fit(
-        inputs,
-        labels,
-        batch_size=config.batch_size,
-        epochs=config.epochs,
+        make_batches(config, words, phrases, seed).repeat(),
+        steps_per_epoch=config.steps,
+        shuffle=False,
         verbose=2,
     )
     return model
@@ -249,13 +198,12 @@ def draw(config, scores, norms):
 
 
 def main(config):
-    """Train all; return correct words by name: (seeds, clauses) each."""
+    """Train all; return correct words and pointing: (seeds, clauses) each."""
     lengths = range(1, config.most_clauses + 1)
     phrases = data.phrases(
         num_examples=config.num_examples, clauses=(1, config.learned_clauses)
     )
     words = learn_words(phrases)
-    learned = words.rows(phrases)
     held_out = {
         n: words.rows(
             data.phrases("test", num_examples=config.num_held_out, clauses=n)
@@ -266,26 +214,28 @@ def main(config):
     for name in config.models.split(","):
         scores[name] = np.zeros((config.seeds, len(lengths)))
         for seed in range(config.seeds):
-            model = train(config, name, words, learned, seed)
+            model = train(config, name, words, phrases, seed)
             for place, (inputs, labels, _) in enumerate(held_out.values()):
                 answers = write(model, inputs, words)
                 right = correct_words(answers, labels, words)
                 scores[name][seed, place] = right
             print(f"  correct words: {scores[name][seed].round(3)}")
             if name == "attention":
-                given = held_out[config.most_clauses]
-                points.append(pointing(model, *given, words))
-                print(f"  points at the true word: {points[-1]:.1%}")
+                points.append(
+                    [pointing(model, *x, words) for x in held_out.values()]
+                )
+                print(f"  points at the true word: {np.round(points[-1], 3)}")
         if "attention" in name:
             inputs, labels, _ = held_out[config.learned_clauses]
             norms[name] = gradient_norms(model, inputs, labels)
     print("\nCorrect words in %, mean of the seeds, by clauses")
     print(f"{'':14}" + "".join(f"{n:>7}" for n in lengths))
     means = {name: each.mean(axis=0) for name, each in scores.items()}
-    for name, each in means.items():
+    rows = means | ({"pointing": np.mean(points, axis=0)} if points else {})
+    for name, each in rows.items():
         print(f"{name:14}" + "".join(f"{100 * x:7.1f}" for x in each))
     print(f"Picture: {draw(config, means, norms)}")
-    return scores, points
+    return scores, np.array(points)
 
 
 if __name__ == "__main__":

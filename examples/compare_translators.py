@@ -170,6 +170,11 @@ def main(config):
     )
     learned, held_out = split(pairs)
     sentences = references(held_out, config.num_held_out)
+    if not sentences:
+        raise ValueError(
+            f"One of {HELD_OUT} sentences is held out, and of these pairs none "
+            f"is: give a longer file. Received: --pairs {config.pairs!r}"
+        )
     tokenizers = {
         side: learn_tokens(config, learned, side)
         for side in ("source", "target")
