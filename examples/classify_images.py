@@ -1,0 +1,209 @@
+"""Classify images with a small ViT, and hold it against its relatives.
+
+    python -m examples.classify_images
+    python -m examples.classify_images --model vit,resnet --distil hard
+    python -m examples.classify_images --source idx:FOLDER --num_layers 4
+    python -m examples.classify_images --help
+
+It learns scikit-learn's handwritten digits, or the IDX files of MNIST and its
+relatives in a folder, such as those of Debian's dataset-fashion-mnist. It
+prints the accuracy on the test split, which it looks at once, draws which
+patches the class token attends to, and exports the first model of the table.
+"""
+
+import dataclasses
+import pathlib
+import time
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from examples import flags
+from examples import image_models
+from keras_attn import data
+from keras_attn import export
+from keras_attn import plot
+from keras_attn import training
+
+
+@dataclasses.dataclass(frozen=True)
+class Config:
+    """Settings of the classification example."""
+
+    source: str = "digits"  # or idx:FOLDER
+    model: str = "vit"  # several make a table: vit,small_data,resnet
+    distil: str = ""  # "hard" or "soft": ViTs learn from a ResNet as well
+    num_examples: int = 0  # of the training split; 0 for all
+    seeds: int = 1
+    units: int = 64
+    num_layers: int = 3
+    dropout: float = 0.0
+    stochastic_depth: float = 0.0
+    shift: float = 0.05  # how far images move, in sides
+    flip: int = 0  # 1 for things that have no left and right
+    mixup: float = 0.0  # alpha of mixup
+    label_smoothing: float = 0.1
+    batch_size: int = 64
+    steps: int = 2_000
+    learning_rate: float = 4e-3
+    weight_decay: float = 0.05
+    folder: str = "build/classify_images"
+
+
+def load(source, split):
+    """The examples of a split."""
+    if not source.startswith("idx:"):
+        return data.load(source, split=split)
+    folder = pathlib.Path(source.removeprefix("idx:"))
+    start = {"train": "train", "test": "t10k"}[split]
+    return data.idx(
+        folder / f"{start}-images-idx3-ubyte.gz",
+        folder / f"{start}-labels-idx1-ubyte.gz",
+    )
+
+
+def make_batches(config, seed):
+    """Training batches without end, test batches, and how many classes."""
+    examples = load(config.source, "train")
+    if config.num_examples:
+        examples = examples.shuffle(
+            len(examples), seed=seed, reshuffle_each_iteration=False
+        ).take(config.num_examples)
+    largest = examples.map(lambda x: x["label"]).reduce(-1, tf.maximum)
+    num_classes = int(largest) + 1
+    size, _, channels = examples.element_spec["image"].shape
+
+    def batched(examples, **options):
+        examples = data.image_classification(
+            examples, size=size, channels=channels
+        )
+        return data.batches(examples, config.batch_size, **options)
+
+    batches = batched(examples, shuffle=10_000, seed=seed, cache=True)
+    moved = (config.shift, config.shift)
+    steps = [keras.layers.RandomTranslation(*moved, fill_mode="constant")]
+    if config.flip:
+        steps.append(keras.layers.RandomFlip("horizontal"))
+    batches = data.augment(batches.repeat(), steps, seed=seed)
+
+    def one_hot(images, labels):
+        return images, tf.one_hot(labels, num_classes)
+
+    if config.mixup:
+        batches = data.mixup(
+            batches, num_classes, alpha=config.mixup, seed=seed
+        )
+    else:
+        batches = batches.map(one_hot)
+    test = batched(load(config.source, "test"), drop_remainder=False)
+    return batches, test.map(one_hot), num_classes
+
+
+def train(model, batches, config):
+    """Fit a model, and return the seconds it took."""
+    rate = training.WarmupCosine(
+        config.learning_rate, config.steps // 10, config.steps
+    )
+    model.compile(
+        optimizer=keras.optimizers.AdamW(
+            rate, weight_decay=config.weight_decay, global_clipnorm=1.0
+        ),
+        loss=keras.losses.CategoricalCrossentropy(
+            from_logits=True, label_smoothing=config.label_smoothing
+        ),
+        metrics=[keras.metrics.CategoricalAccuracy(name="accuracy")],
+        jit_compile=False,
+    )
+    start = time.perf_counter()
+    model.fit(batches, steps_per_epoch=config.steps, shuffle=False)
+    return time.perf_counter() - start
+
+
+def run(config, seed):
+    """Train each model with one seed.
+
+    Returns:
+        For each name its model, the seconds of training and the accuracy.
+    """
+    batches, test, num_classes = make_batches(config, seed)
+    shape = tuple(batches.element_spec[0].shape[1:])
+    done = {}
+
+    def learn(name, model, teacher=None):
+        print(f"{name}, seed {seed}: {model.count_params():,} parameters")
+        fitted = model
+        if teacher:
+            fitted = training.Distillation(model, teacher, kind=config.distil)
+        seconds = train(fitted, batches, config)
+        right = fitted.evaluate(test, verbose=0, return_dict=True)["accuracy"]
+        done[name] = model, seconds, right
+
+    def make(name, **options):
+        keras.utils.set_random_seed(seed)
+        return image_models.MODELS[name](config, shape, num_classes, **options)
+
+    names = config.model.split(",")
+    for name in names:
+        learn(name, make(name))
+    if config.distil:
+        if "resnet" not in done:
+            learn("resnet", make("resnet"))
+        for name in names:
+            if name in image_models.VITS:
+                title = f"{name}, {config.distil} distillation"
+                student = make(name, num_class_tokens=2)
+                learn(title, student, teacher=done["resnet"][0])
+    return done
+
+
+def report(runs):
+    """Print one line for each model; return the accuracies by name."""
+    print("| model | parameters | MFLOPs | seconds | accuracy |")
+    print("| --- | --- | --- | --- | --- |")
+    found = {}
+    for name, (model, _, _) in runs[0].items():
+        seconds = np.mean([run[name][1] for run in runs])
+        found[name] = [run[name][2] for run in runs]
+        spread = ""
+        if len(runs) > 1:
+            error = np.std(found[name], ddof=1) / len(runs) ** 0.5
+            spread = f" ± {error:.2%} ({len(runs)} seeds)"
+        print(
+            f"| {name} | {model.count_params():,} | "
+            f"{image_models.mega_flops(model):.1f} | {seconds:.0f} | "
+            f"{np.mean(found[name]):.2%}{spread} |"
+        )
+    return found
+
+
+def main(config):
+    """Train, and return the accuracies on the test split by model."""
+    runs = [run(config, seed) for seed in range(config.seeds)]
+    found = report(runs)
+
+    name, (model, _, _) = next(iter(runs[-1].items()))
+    folder = pathlib.Path(config.folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    classifier = export.servable(model)
+    examples = load(config.source, "test").take(5).as_numpy_iterator()
+    examples = list(examples)
+    answers = classifier.classify([example["image"] for example in examples])
+    for example, answer in zip(examples, answers["label"], strict=True):
+        print(f"  {example['label']} -> {answer}")
+    if name in image_models.VITS:
+        image = examples[0]["image"]
+        _, weights = model.tokens(
+            image[None] / 255, return_attention_scores=True
+        )
+        weights = [layer[0] for layer in weights]
+        figure = plot.rollout(weights, image, grid=model.grid)
+        figure.savefig(folder / "rollout.png", dpi=150)
+        print(f"Where it looked: {folder / 'rollout.png'}")
+    version = export.export_model(classifier, folder / "classifier")
+    print(f"Exported: {version}")
+    return found
+
+
+if __name__ == "__main__":
+    main(flags.parse(Config))
