@@ -63,6 +63,9 @@ class Config:
     batch_size: int = 64
     steps: int = 1_500
     learning_rate: float = 2e-3
+    # Transformers learn at half the rate, and with less dropped.
+    transformer_learning_rate: float = 1e-3
+    transformer_dropout: float = 0.1
     num_held_out: int = 1_000
     seed: int = 0
     folder: str = "build/caption_images"
@@ -120,7 +123,7 @@ def make_model(config, vocabulary_size, image_shape):
         num_layers=config.num_layers,
         num_heads=config.num_heads,
         units=config.units,
-        dropout=config.dropout,
+        dropout=config.transformer_dropout,
         **reads,
     )
 
@@ -140,9 +143,10 @@ def train(config):
         seed=config.seed,
     )
     model = make_model(config, tokenizer.vocabulary_size, image_shape)
-    rate = training.WarmupCosine(
-        config.learning_rate, config.steps // 10, config.steps
-    )
+    rate = config.learning_rate
+    if isinstance(model, models.TransformerCaptioner):
+        rate = config.transformer_learning_rate
+    rate = training.WarmupCosine(rate, config.steps // 10, config.steps)
     model.compile(
         optimizer=keras.optimizers.Adam(rate, clipnorm=1.0),
         loss=training.MaskedCrossentropy(),
