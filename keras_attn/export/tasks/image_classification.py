@@ -34,8 +34,9 @@ class ImageClassification(Task):
     classes) probabilities. A `ViT` has two verbs more, without a head these
     alone: `embed` answers `embedding`, (batch, units), which the head reads;
     `attention` answers `weights`, (batch, rows, columns), the share of each
-    patch in it: the row of the class token in `ops.rollout`, or, where patches
-    are pooled, the mean of their rows, weighted as the pooling does.
+    patch in it: the row of the class token in `keras_attn.ops.rollout`, or,
+    where patches are pooled, the mean of their rows, weighted as the pooling
+    does.
 
     Args:
         model: A functional model that takes (batch, height, width, 1 or 3) and
