@@ -144,33 +144,11 @@ def block_attention(
     sinks = rules.sinks(parameters) if rules.modifiers else None
     if sinks is not None:
         sinks = tf.cast(sinks, scores.dtype)[:, None, None]
-    return softmax_weighted_sum(
-        scores,
-        [block.value for block in blocks],
-        mask=visible,
-        sinks=sinks,
-        dropout=dropout,
-        seed=seed,
-    )
-
-
-def softmax_weighted_sum(scores, values: list, **options):
-    """Turn scores into weights, and bring back the mean of the values.
-
-        weights = softmax(scores) · gain
-        output  = weights value
-
-    Args:
-        scores: (batch, heads, query, keys of all values).
-        values: One or more (batch, kv_heads, key, depth), as if end to end.
-        options: As for `softmax_weights`.
-
-    Returns:
-        (batch, heads, query, depth) output and the weights that made it, both
-        in the dtype of the values; summed in float32 or wider.
-    """
+    values = [block.value for block in blocks]
     dtype = values[0].dtype
-    weights = softmax_weights(scores, dtype, **options)
+    weights = softmax_weights(
+        scores, dtype, mask=visible, sinks=sinks, dropout=dropout, seed=seed
+    )
     output = _weighted_sum(weights, values)
     return tf.cast(output, dtype), tf.cast(weights, dtype)
 
