@@ -88,13 +88,19 @@ def as_patches(images, patch_size: tuple[int, int]):
         (batch, patches, patch height · patch width · channels), all row by
         row.
     """
-    batch, height, width, channels = ops.shape(images)
+    batch, _, _, channels = shape = ops.shape(images)
     patch_height, patch_width = patch_size
-    rows, columns = height // patch_height, width // patch_width
+    rows, columns = grid_of(shape, patch_size)
     line = patch_width * channels
     x = ops.reshape(images, (batch, rows, patch_height, columns, line))
     x = ops.transpose(x, (0, 1, 3, 2, 4))  # (batch, rows, columns, height, …)
     return ops.reshape(x, (batch, rows * columns, patch_height * line))
+
+
+def grid_of(shape, patch_size: tuple[int, int]) -> tuple:
+    """Rows and columns of patches in images of a shape."""
+    _, height, width, _ = shape
+    return height // patch_size[0], width // patch_size[1]
 
 
 def as_pair(value, name: str) -> tuple[int, int]:

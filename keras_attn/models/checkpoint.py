@@ -134,6 +134,31 @@ class Checkpoint:
         for variable, value in self._planned:
             variable.assign(value)
 
+    def encoder_block(
+        self, block, name: str, *, attention: str, norms: tuple[str, str]
+    ):
+        """Plan a block of BERT or one of its kin.
+
+        Args:
+            block: An `EncoderBlock`.
+            name: What its tensors' names begin with.
+            attention: Where query, key and value stand in it.
+            norms: The norms' names, first that of attention.
+        """
+        own, feed = block.self_attention, block.feed_forward
+        for layer, part in (
+            (own.query_dense, f"{attention}.query"),
+            (own.key_dense, f"{attention}.key"),
+            (own.value_dense, f"{attention}.value"),
+            (own.output_dense, "attention.output.dense"),
+            (feed.hidden_dense, "intermediate.dense"),
+            (feed.output_dense, "output.dense"),
+        ):
+            self.dense(layer, f"{name}.{part}")
+        residuals = block.attention_residual, block.feed_forward_residual
+        for residual, part in zip(residuals, norms, strict=True):
+            self.norm(residual.normalize, f"{name}.{part}")
+
     def dense(self, layer, name: str):
         """Plan a linear map; torch keeps W transposed."""
         self._kernel(layer, self.tensor(f"{name}.weight").T, name)

@@ -62,7 +62,12 @@ def read(cls: type, folder, *, head=None, num_classes=None):
         checkpoint.table(variable, f"{name}.{table}.weight")
     checkpoint.norm(encoder.first_norm, f"{name}.LayerNorm")
     for number, block in enumerate(encoder.blocks):
-        _plan_block(checkpoint, block, f"encoder.layer.{number}")
+        checkpoint.encoder_block(
+            block,
+            f"encoder.layer.{number}",
+            attention="attention.self",
+            norms=("attention.output.LayerNorm", "output.LayerNorm"),
+        )
     fresh = []
     for layer_name, name in _HEADS.items():
         if layer_name not in {layer.name for layer in model.layers}:
@@ -79,22 +84,6 @@ def read(cls: type, folder, *, head=None, num_classes=None):
             checkpoint.dense(layer, name)
     checkpoint.finish(model, fresh=fresh)
     return model
-
-
-def _plan_block(checkpoint, block, name):
-    attention = block.self_attention
-    for layer, part in (
-        (attention.query_dense, "attention.self.query"),
-        (attention.key_dense, "attention.self.key"),
-        (attention.value_dense, "attention.self.value"),
-        (attention.output_dense, "attention.output.dense"),
-        (block.feed_forward.hidden_dense, "intermediate.dense"),
-        (block.feed_forward.output_dense, "output.dense"),
-    ):
-        checkpoint.dense(layer, f"{name}.{part}")
-    first, last = block.attention_residual, block.feed_forward_residual
-    checkpoint.norm(first.normalize, f"{name}.attention.output.LayerNorm")
-    checkpoint.norm(last.normalize, f"{name}.output.LayerNorm")
 
 
 def _plan_masked_lm(checkpoint, layer, bias):

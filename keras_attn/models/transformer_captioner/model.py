@@ -7,9 +7,11 @@ from keras_attn.blocks.decoder import DecoderBlock
 from keras_attn.blocks.encoder import EncoderBlock
 from keras_attn.embeddings.patch import PatchEmbedding
 from keras_attn.embeddings.patch import as_pair
+from keras_attn.embeddings.patch import grid_of
 from keras_attn.embeddings.token import TokenEmbedding
 from keras_attn.models.encoder_decoder import EncoderDecoder
 from keras_attn.models.grid_encoder import as_grid_encoder
+from keras_attn.models.image_size import check_image_size
 from keras_attn.models.make_stack import make_stack
 
 
@@ -97,10 +99,7 @@ class TransformerCaptioner(EncoderDecoder):
             patch_size, units, name="patch_embedding", dtype=dtype
         )
         x = patches(cells)
-        grid = tuple(
-            side // patch
-            for side, patch in zip(cells.shape[1:3], patch_size, strict=True)
-        )
+        grid = grid_of(cells.shape, patch_size)
         block = dict(
             num_heads=num_heads,
             hidden_dim=hidden_dim or 4 * units,
@@ -147,17 +146,7 @@ class TransformerCaptioner(EncoderDecoder):
         """Return the memory of images: (rows, key, units)."""
         wanted = self.input["image"]
         image = ops.convert_to_tensor(image, wanted.dtype)
-        # A smaller one would have the positions of another place.
-        if any(
-            side not in (None, expected)
-            for side, expected in zip(image.shape, wanted.shape, strict=True)
-            if expected is not None
-        ):
-            raise ValueError(
-                "The model reads images of (batch, height, width, channels) = "
-                f"{tuple(wanted.shape)}. Received: {tuple(image.shape)}. "
-                "Resize them, as in training."
-            )
+        check_image_size(image, wanted.shape, "Resize them, as in training.")
         if self.stem is not None:
             image = self.stem(image, training=False)
         return self.encoder(self.patches(image))

@@ -10,6 +10,7 @@ from keras_attn.embeddings.class_token import ClassToken
 from keras_attn.embeddings.learned_position import LearnedPosition
 from keras_attn.embeddings.patch import PatchEmbedding
 from keras_attn.embeddings.patch import as_pair
+from keras_attn.embeddings.patch import grid_of
 from keras_attn.embeddings.shifted_patch import ShiftedPatchTokenization
 from keras_attn.embeddings.sine_position import SinePosition
 
@@ -90,12 +91,7 @@ class VisionEmbedding(Layer):
 
     def build(self, images_shape):
         self.patch_embedding.build(images_shape)
-        self.grid = tuple(
-            side // patch
-            for side, patch in zip(
-                images_shape[1:3], self.patch_size, strict=True
-            )
-        )
+        self.grid = grid_of(images_shape, self.patch_size)
         tokens_shape = (None, None, self.units)
         self.position_embedding = self._make_position_embedding()
         for layer in (self.class_token, self.position_embedding):

@@ -62,7 +62,12 @@ def read(cls: type, folder):
     )
     _plan_embedding(checkpoint, model.embedding, class_tokens)
     for number, block in enumerate(model.encoder.blocks):
-        _plan_block(checkpoint, block, f"encoder.layer.{number}")
+        checkpoint.encoder_block(
+            block,
+            f"encoder.layer.{number}",
+            attention="attention.attention",
+            norms=("layernorm_before", "layernorm_after"),
+        )
     checkpoint.norm(model.encoder.last_norm, "layernorm")
     if num_classes is not None:
         dense = (model.head.class_dense, model.head.distillation_dense)
@@ -87,19 +92,3 @@ def _plan_embedding(checkpoint, embedding, class_tokens):
     name = "embeddings.position_embeddings"
     table = embedding.position_embedding.embeddings
     checkpoint.plan(table, checkpoint.tensor(name)[0], name)
-
-
-def _plan_block(checkpoint, block, name):
-    attention = block.self_attention
-    for layer, part in (
-        (attention.query_dense, "attention.attention.query"),
-        (attention.key_dense, "attention.attention.key"),
-        (attention.value_dense, "attention.attention.value"),
-        (attention.output_dense, "attention.output.dense"),
-        (block.feed_forward.hidden_dense, "intermediate.dense"),
-        (block.feed_forward.output_dense, "output.dense"),
-    ):
-        checkpoint.dense(layer, f"{name}.{part}")
-    first, last = block.attention_residual, block.feed_forward_residual
-    checkpoint.norm(first.normalize, f"{name}.layernorm_before")
-    checkpoint.norm(last.normalize, f"{name}.layernorm_after")

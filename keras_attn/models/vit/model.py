@@ -5,14 +5,20 @@ import keras
 from keras_attn.base import argument_checks
 from keras_attn.blocks.encoder import EncoderBlock
 from keras_attn.embeddings.patch import as_pair
+from keras_attn.models.image_size import check_image_size
 from keras_attn.models.make_stack import make_stack
 from keras_attn.models.preset_model import PresetModel
 from keras_attn.models.vit import from_vit
-from keras_attn.models.vit import images
 from keras_attn.models.vit.embedding import VisionEmbedding
 from keras_attn.models.vit.head import POOLINGS
 from keras_attn.models.vit.head import VisionHead
 from keras_attn.models.vit.presets import PRESETS
+from keras_attn.models.vit.stem import through_stem
+
+_RESIZE = (
+    "Resize the images, or make a model for theirs with "
+    "`model.resized((height, width))`, which stretches the positions."
+)
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
@@ -157,7 +163,7 @@ class ViT(PresetModel):
             )
 
         image = keras.Input((*image_size, channels), name="image")
-        x = image if stem is None else images.through_stem(stem, image)
+        x = image if stem is None else through_stem(stem, image)
         tokens = encoder(embedding(x))
         outputs = tokens if head is None else head(tokens)
         super().__init__(image, outputs, dtype=dtype, **kwargs)
@@ -178,7 +184,7 @@ class ViT(PresetModel):
         return from_vit.read(cls, folder)
 
     def __call__(self, inputs, *args, **kwargs):
-        images.check_size(inputs, self.inputs[0].shape)
+        check_image_size(inputs, self.inputs[0].shape, _RESIZE)
         return super().__call__(inputs, *args, **kwargs)
 
     def tokens(
@@ -196,7 +202,7 @@ class ViT(PresetModel):
             tokens) weights, one for each block, if asked for: those that
             made the tokens.
         """
-        images.check_size(inputs, self.inputs[0].shape)
+        check_image_size(inputs, self.inputs[0].shape, _RESIZE)
         x = inputs
         if self.stem is not None:
             x = self.stem(x, training=training)

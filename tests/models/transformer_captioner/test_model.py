@@ -239,7 +239,7 @@ def test_captions_are_scored(batch, rng):
 def test_images_of_another_shape_are_refused(shape, batch, rng):
     model = make(rng)
     image = np.zeros((3, *shape), "float32")
-    with pytest.raises(ValueError, match=r"reads images of .* Resize them"):
+    with pytest.raises(ValueError, match=r"takes images of .* Resize them"):
         model.encode(image, 6)
     with pytest.raises(ValueError, match="shape"):
         model({**batch, "image": image})

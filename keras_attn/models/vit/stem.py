@@ -1,25 +1,4 @@
-"""Which images a ViT takes."""
-
-
-def check_size(inputs, wanted):
-    """Refuse images of another size: their positions would be wrong.
-
-    Args:
-        inputs: What came.
-        wanted: The shape of the model's input, (batch, height, width,
-            channels).
-    """
-    given = tuple(getattr(inputs, "shape", wanted))
-    if len(given) != 4 or any(
-        size not in (None, expected)
-        for size, expected in zip(given[1:], wanted[1:], strict=True)
-    ):
-        raise ValueError(
-            "This model takes images of (height, width, channels) = "
-            f"{tuple(wanted[1:])}, in batches. Received: {given}. Resize the "
-            "images, or make a model for theirs with `model.resized((height, "
-            "width))`, which stretches the positions."
-        )
+"""The grid of features that a hybrid cuts its patches from."""
 
 
 def through_stem(stem, image):
