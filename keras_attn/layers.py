@@ -15,6 +15,7 @@ from keras_attn.blocks.encoder import EncoderBlock
 from keras_attn.blocks.feed_forward import FeedForward
 from keras_attn.blocks.gated_feed_forward import GatedFeedForward
 from keras_attn.blocks.layer_scale import LayerScale
+from keras_attn.blocks.masked_convolution import MaskedConvolution
 from keras_attn.blocks.stochastic_depth import StochasticDepth
 from keras_attn.embeddings.class_token import ClassToken
 from keras_attn.embeddings.learned_position import LearnedPosition
@@ -38,6 +39,7 @@ __all__ = [
     "LearnedPosition",
     "LocalAttention",
     "LocalitySelfAttention",
+    "MaskedConvolution",
     "MultiHeadAttention",
     "MultiplicativeAttention",
     "PatchEmbedding",

@@ -22,6 +22,7 @@ def test_every_layer_is_behind_the_door():
         "LearnedPosition",
         "LocalAttention",
         "LocalitySelfAttention",
+        "MaskedConvolution",
         "MultiHeadAttention",
         "MultiplicativeAttention",
         "PatchEmbedding",

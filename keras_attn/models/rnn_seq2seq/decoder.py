@@ -161,6 +161,12 @@ class RecurrentDecoder(Layer):
             vectors = self._read_out(x, outputs)
         return self.drop(vectors, training=training)
 
+    @property
+    def num_final_states(self) -> int:
+        """How many last states of an encoder it starts from."""
+        per_layer = self.start_states.states_of_layer
+        return per_layer * self.num_layers * (1 + self.bidirectional)
+
     def start(self, memory, final, *, mask=None):
         """Make what the first step goes on from.
 

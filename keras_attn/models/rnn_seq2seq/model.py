@@ -37,6 +37,9 @@ class RNNSeq2Seq(PresetModel):
         embedding_dim: Width of the embeddings; `units` if not given.
         bidirectional: Whether the source is read in both directions.
         reverse_source: Whether its end is read first.
+        encoder: A functional model, or a layer that takes a `mask`, in place of
+            the recurrent encoder: of (batch, source, embedding_dim) it makes
+            the memory and the last states, as many as the encoder would.
         initial_state: "final", or "backward" for tanh(W_s ←h).
         attention: None, "dot", "multiplicative", "additive", "local", or one
             of our attention layers.
@@ -75,6 +78,7 @@ class RNNSeq2Seq(PresetModel):
         embedding_dim: int | None = None,
         bidirectional: bool = False,
         reverse_source: bool = False,
+        encoder=None,
         initial_state: str = "final",
         attention="additive",
         attention_units: int | None = None,
@@ -112,7 +116,10 @@ class RNNSeq2Seq(PresetModel):
                 ("target", target_vocabulary_size),
             )
         )
-        reader = RecurrentEncoder(
+        if encoder is not None:
+            # Keras' functional models hand masks on, but do not say so.
+            encoder.supports_masking = True
+        reader = encoder or RecurrentEncoder(
             reverse=reverse_source, name="encoder", **shared
         )
         attention = _make_attention(attention, attention_units or units, dtype)
@@ -135,7 +142,13 @@ class RNNSeq2Seq(PresetModel):
         source = keras.Input((None,), dtype="int32", name="source")
         target = keras.Input((None,), dtype="int32", name="target")
         memory, *final = reader(source_embedding(source))
-        x = decoder(target_embedding(target), memory, final)
+        _check_read(memory, final, units, decoder.num_final_states)
+        x = decoder(
+            target_embedding(target),
+            memory,
+            final,
+            memory_mask=source_embedding.compute_mask(source),
+        )
         inputs = {"source": source, "target": target}
         super().__init__(inputs, project(x), dtype=dtype, **kwargs)
         self.source_embedding = source_embedding
@@ -232,6 +245,18 @@ class RNNSeq2Seq(PresetModel):
         source = ops.convert_to_tensor(source)
         memory, *final = self.reader(self.source_embedding(source))
         return memory, final, self.source_embedding.compute_mask(source)
+
+
+def _check_read(memory, final, units, num_states):
+    """Refuse what a decoder cannot start from."""
+    shapes = [tuple(each.shape) for each in (memory, *final)]
+    if len(shapes[0]) != 3 or shapes[1:] != [(None, units)] * num_states:
+        raise ValueError(
+            "`encoder` must return a list: the memory, (batch, source, "
+            f"features), and {num_states} of the decoder's states, (batch, "
+            f"{units}). Received shapes: {shapes}. See `cell`, `units`, "
+            "`num_layers` and `bidirectional`, which say how many states."
+        )
 
 
 def _make_attention(attention, units, dtype):

@@ -5,13 +5,11 @@ import keras
 from keras_attn.attention.pooling import AttentionPooling
 from keras_attn.base import argument_checks
 from keras_attn.blocks.encoder import EncoderBlock
+from keras_attn.blocks.masked_convolution import MaskedConvolution
 from keras_attn.embeddings.token import TokenEmbedding
 from keras_attn.models.preset_model import PresetModel
 from keras_attn.models.recurrent_layers import make_layer
 from keras_attn.models.sequence_regressor.each_frame import EachFrame
-from keras_attn.models.sequence_regressor.masked_convolution import (
-    MaskedConvolution,
-)
 from keras_attn.models.sequence_regressor.padded_steps import PaddedSteps
 from keras_attn.models.sequence_regressor.step_pooling import StepPooling
 from keras_attn.models.stack import Stack

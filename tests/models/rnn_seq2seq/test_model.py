@@ -4,7 +4,9 @@ import pytest
 import tensorflow as tf
 
 from keras_attn.decoding import generate
+from keras_attn.layers import MaskedConvolution
 from keras_attn.layers import MultiHeadAttention
+from keras_attn.layers import SinePosition
 from keras_attn.models import RNNSeq2Seq
 from keras_attn.training import MaskedCrossentropy
 from tests.blocks import recurrences
@@ -187,6 +189,27 @@ def test_takes_any_attention_layer_and_is_saved_with_it(batch, rng, tmp_path):
     np.testing.assert_allclose(loaded(batch), model(batch), atol=1e-6)
 
 
+def windows(*, states=1, units=6):
+    """An encoder that reads three words at a time, and all for a state."""
+    x = keras.Input((None, 7))
+    memory = MaskedConvolution(5, 3)(x)
+    memory = SinePosition(4, merge="concat", random_shift=50)(memory)
+    last = [keras.layers.GRU(units)(x) for _ in range(states)]
+    return keras.Model(x, [memory, *last])
+
+
+def test_takes_any_encoder_and_is_saved_with_it(batch, rng, tmp_path):
+    model = make(rng, encoder=windows())
+    padded = {**batch, "source": np.pad(batch["source"], [(0, 0), (0, 3)])}
+    np.testing.assert_allclose(model(padded), model(batch), atol=1e-6)
+    state = model.encode(batch, TARGET)
+    stepped, _ = step_through(model, state, batch["target"])
+    np.testing.assert_allclose(stepped, model(batch), rtol=1e-5, atol=1e-5)
+    model.save(tmp_path / "model.keras")
+    loaded = keras.saving.load_model(tmp_path / "model.keras")
+    np.testing.assert_allclose(loaded(batch), model(batch), atol=1e-6)
+
+
 @pytest.mark.parametrize("search", ["greedy", "beam"])
 def test_a_sources_end_may_be_the_targets_start(search, rng):
     model = make(rng)
@@ -257,3 +280,6 @@ def test_wrong_arguments_are_refused():
         RNNSeq2Seq(9, 10, units=6, context="layer")
     with pytest.raises(ValueError, match=r"'lstm'.*cell='transformer'"):
         RNNSeq2Seq(9, 10, units=6, cell="transformer")
+    for wrong in (windows(states=2), windows(units=5)):
+        with pytest.raises(ValueError, match=r"1 of the decoder's states"):
+            RNNSeq2Seq(9, 10, units=6, embedding_dim=7, encoder=wrong)

@@ -1,9 +1,7 @@
 import numpy as np
 import pytest
 
-from keras_attn.models.sequence_regressor.masked_convolution import (
-    MaskedConvolution,
-)
+from keras_attn.layers import MaskedConvolution
 from tests.contract import check_layer
 from tests.contract import check_mask_goes_on
 
