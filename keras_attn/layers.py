@@ -1,6 +1,7 @@
 """The public door to every layer."""
 
 from keras_attn.attention.additive import AdditiveAttention
+from keras_attn.attention.co_attention import CoAttention
 from keras_attn.attention.dot import DotAttention
 from keras_attn.attention.local import LocalAttention
 from keras_attn.attention.locality import LocalitySelfAttention
@@ -29,6 +30,7 @@ __all__ = [
     "AttentionPooling",
     "AttentionRNN",
     "ClassToken",
+    "CoAttention",
     "DecoderBlock",
     "DotAttention",
     "EncoderBlock",

@@ -13,6 +13,7 @@ def test_every_layer_is_behind_the_door():
         "AttentionPooling",
         "AttentionRNN",
         "ClassToken",
+        "CoAttention",
         "DecoderBlock",
         "DotAttention",
         "EncoderBlock",
