@@ -36,6 +36,7 @@ MAY_IMPORT = {
 MAY_IMPORT_WITHIN = {
     "ops": {"": {"tiling"}, "tiling": {""}, "explain": {""}},
     "attention": {"": {"heads"}, "heads": set()},
+    "blocks": {"": {"normalization"}, "normalization": set()},
     "text": {"": {"segmentation"}, "segmentation": {""}},
     "data": {
         "": {"builtin", "sources"},

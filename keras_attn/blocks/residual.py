@@ -4,9 +4,9 @@ import keras
 
 from keras_attn.base import argument_checks
 from keras_attn.base.layer import Layer
-from keras_attn.blocks.layer_normalization import LayerNormalization
 from keras_attn.blocks.layer_scale import LayerScale
-from keras_attn.blocks.rms_normalization import RMSNormalization
+from keras_attn.blocks.normalization.layer import LayerNormalization
+from keras_attn.blocks.normalization.rms import RMSNormalization
 from keras_attn.blocks.stochastic_depth import StochasticDepth
 from keras_attn.ops import masks
 

@@ -1,0 +1,1 @@
+"""What a block normalises its vectors by."""
