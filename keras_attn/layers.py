@@ -11,6 +11,7 @@ from keras_attn.attention.pooling import AttentionPooling
 from keras_attn.attention.self_attention import SelfAttention
 from keras_attn.blocks.attention_cell import AttentionCell
 from keras_attn.blocks.attention_rnn import AttentionRNN
+from keras_attn.blocks.co_attention import CoAttentionBlock
 from keras_attn.blocks.decoder import DecoderBlock
 from keras_attn.blocks.encoder import EncoderBlock
 from keras_attn.blocks.feed_forward import FeedForward
@@ -31,6 +32,7 @@ __all__ = [
     "AttentionRNN",
     "ClassToken",
     "CoAttention",
+    "CoAttentionBlock",
     "DecoderBlock",
     "DotAttention",
     "EncoderBlock",

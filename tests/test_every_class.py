@@ -21,6 +21,7 @@ CONTRACTS = {
     "layers.AttentionRNN": "blocks/test_attention_rnn.py",
     "layers.ClassToken": "embeddings/test_class_token.py",
     "layers.CoAttention": "attention/test_co_attention.py",
+    "layers.CoAttentionBlock": "blocks/test_co_attention.py",
     "layers.DecoderBlock": "blocks/test_decoder.py",
     "layers.DotAttention": "attention/test_dot.py",
     "layers.EncoderBlock": "blocks/test_encoder.py",

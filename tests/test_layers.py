@@ -14,6 +14,7 @@ def test_every_layer_is_behind_the_door():
         "AttentionRNN",
         "ClassToken",
         "CoAttention",
+        "CoAttentionBlock",
         "DecoderBlock",
         "DotAttention",
         "EncoderBlock",
