@@ -56,6 +56,7 @@ MAY_IMPORT_WITHIN = {
         "sequence_regressor": {""},
         "transformer": {""},
         "transformer_captioner": {""},
+        "vilbert": {""},
         "vit": {""},
     },
     "training": {

@@ -46,6 +46,7 @@ CONTRACTS = {
     "models.RNNSeq2Seq": "models/rnn_seq2seq/test_model.py",
     "models.SequenceRegressor": "models/sequence_regressor/test_model.py",
     "models.Transformer": "models/transformer/test_model.py",
+    "models.ViLBERT": "models/vilbert/test_model.py",
     "models.ViT": "models/vit/test_model.py",
     "models.TransformerCaptioner": "models/transformer_captioner/test_model.py",
 }
