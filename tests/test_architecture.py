@@ -185,6 +185,7 @@ NO_REFERENCE = {
             "Captioning",
             *("TextClassification", "TextEmbedding", "TextGeneration"),
             *("TextRegression", "TokenClassification", "Translation"),
+            "VisionLanguage",
             *("export_model", "servable"),
         )
     },
