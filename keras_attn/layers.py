@@ -1,6 +1,7 @@
 """The public door to every layer."""
 
 from keras_attn.attention.additive import AdditiveAttention
+from keras_attn.attention.co_attention import CoAttention
 from keras_attn.attention.dot import DotAttention
 from keras_attn.attention.local import LocalAttention
 from keras_attn.attention.locality import LocalitySelfAttention
@@ -10,6 +11,7 @@ from keras_attn.attention.pooling import AttentionPooling
 from keras_attn.attention.self_attention import SelfAttention
 from keras_attn.blocks.attention_cell import AttentionCell
 from keras_attn.blocks.attention_rnn import AttentionRNN
+from keras_attn.blocks.co_attention import CoAttentionBlock
 from keras_attn.blocks.decoder import DecoderBlock
 from keras_attn.blocks.encoder import EncoderBlock
 from keras_attn.blocks.feed_forward import FeedForward
@@ -30,6 +32,8 @@ __all__ = [
     "AttentionPooling",
     "AttentionRNN",
     "ClassToken",
+    "CoAttention",
+    "CoAttentionBlock",
     "DecoderBlock",
     "DotAttention",
     "EncoderBlock",

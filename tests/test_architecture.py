@@ -56,6 +56,7 @@ MAY_IMPORT_WITHIN = {
         "sequence_regressor": {""},
         "transformer": {""},
         "transformer_captioner": {""},
+        "vilbert": {""},
         "vit": {""},
     },
     "training": {
@@ -139,6 +140,8 @@ NOT_COMPUTING = {
     "data.digit_scenes": "it draws real digits",
     "data.digits": "it reads real digits",
     "data.emoji_phrases": "it reads names of emoji",
+    "data.scene_answers": "it lists names",
+    "data.scene_questions": "it draws real digits",
     "export.LoadedModel": HOST,
     "export.LoopbackServer": HOST,
     "export.Servable": HOST,
@@ -182,6 +185,7 @@ NO_REFERENCE = {
             "Captioning",
             *("TextClassification", "TextEmbedding", "TextGeneration"),
             *("TextRegression", "TokenClassification", "Translation"),
+            "VisionLanguage",
             *("export_model", "servable"),
         )
     },

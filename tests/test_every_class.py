@@ -20,6 +20,8 @@ CONTRACTS = {
     "layers.AttentionPooling": "attention/test_pooling.py",
     "layers.AttentionRNN": "blocks/test_attention_rnn.py",
     "layers.ClassToken": "embeddings/test_class_token.py",
+    "layers.CoAttention": "attention/test_co_attention.py",
+    "layers.CoAttentionBlock": "blocks/test_co_attention.py",
     "layers.DecoderBlock": "blocks/test_decoder.py",
     "layers.DotAttention": "attention/test_dot.py",
     "layers.EncoderBlock": "blocks/test_encoder.py",
@@ -45,6 +47,7 @@ CONTRACTS = {
     "models.RNNSeq2Seq": "models/rnn_seq2seq/test_model.py",
     "models.SequenceRegressor": "models/sequence_regressor/test_model.py",
     "models.Transformer": "models/transformer/test_model.py",
+    "models.ViLBERT": "models/vilbert/test_model.py",
     "models.ViT": "models/vit/test_model.py",
     "models.TransformerCaptioner": "models/transformer_captioner/test_model.py",
 }

@@ -13,6 +13,8 @@ def test_every_layer_is_behind_the_door():
         "AttentionPooling",
         "AttentionRNN",
         "ClassToken",
+        "CoAttention",
+        "CoAttentionBlock",
         "DecoderBlock",
         "DotAttention",
         "EncoderBlock",

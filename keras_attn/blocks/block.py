@@ -118,17 +118,19 @@ class Block(Layer):
         self.feed_forward_residual = self.make_residual("feed_forward_residual")
         self.feed_forward_residual.build(shape)
 
-    def make_feed_forward(self):
-        """Make the feed-forward network, gated if the activation says so."""
+    def make_feed_forward(
+        self, name: str = "feed_forward", hidden_dim: int | None = None
+    ):
+        """Make a feed-forward network, gated if the activation says so."""
         gated = is_gated(self.activation)
         kind = GatedFeedForward if gated else FeedForward
         return kind(
-            self.hidden_dim,
+            hidden_dim or self.hidden_dim,
             activation=GATED[self.activation] if gated else self.activation,
             use_bias=self.use_bias,
             dropout=self._rates["hidden"],
             kernel_initializer=self.kernel_initializer.clone(),
-            name="feed_forward",
+            name=name,
             dtype=self.dtype_policy,
         )
 

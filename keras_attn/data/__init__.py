@@ -6,14 +6,15 @@
 Sources of texts    text_lines, text_documents, parallel_lines, tab_separated,
                     tfds_translate_folder, phrases, emoji_phrases
 Sources of images   image_folder, class_names, captions, idx, decode_image,
-                    tfds_image_folder, digits, digit_scenes
+                    tfds_image_folder, digits, digit_scenes,
+                    scene_questions, scene_answers
 Any source          arrays, from_tfds, load
 Tasks               translation, language_model, masked_language_model,
                     text_classification, image_classification, captioning,
-                    sequence_regression
+                    sequence_regression, image_text, visual_questions
 Batches             batches, auto_lengths, bucket_specs, count_too_long
-Changes to batches  mask_tokens, augment, three_augment, rand_augment, mixup,
-                    cutmix, mixup_or_cutmix
+Changes to batches  mask_tokens, hide_pairs, augment, three_augment,
+                    rand_augment, mixup, cutmix, mixup_or_cutmix
 """
 
 from keras_attn.data.augment.augmentation import augment
@@ -25,6 +26,8 @@ from keras_attn.data.augment.three_augment import three_augment
 from keras_attn.data.builtin.digit_images import digits
 from keras_attn.data.builtin.emoji_names import emoji_phrases
 from keras_attn.data.builtin.phrase_pairs import phrases
+from keras_attn.data.builtin.scene_questions import scene_answers
+from keras_attn.data.builtin.scene_questions import scene_questions
 from keras_attn.data.builtin.scenes import digit_scenes
 from keras_attn.data.by_name import load
 from keras_attn.data.pipeline.auto_lengths import auto_lengths
@@ -44,13 +47,16 @@ from keras_attn.data.sources.tfds_folders import tfds_translate_folder
 from keras_attn.data.sources.tfds_names import from_tfds
 from keras_attn.data.sources.tsv import tab_separated
 from keras_attn.data.tasks.captioning import captioning
+from keras_attn.data.tasks.hide_pairs import hide_pairs
 from keras_attn.data.tasks.image_classification import image_classification
+from keras_attn.data.tasks.image_text import image_text
 from keras_attn.data.tasks.language_model import language_model
 from keras_attn.data.tasks.masked_language_model import mask_tokens
 from keras_attn.data.tasks.masked_language_model import masked_language_model
 from keras_attn.data.tasks.sequence_regression import sequence_regression
 from keras_attn.data.tasks.text_classification import text_classification
 from keras_attn.data.tasks.translation import translation
+from keras_attn.data.tasks.visual_questions import visual_questions
 from keras_attn.image.decode import decode_image
 
 __all__ = [
@@ -69,9 +75,11 @@ __all__ = [
     "digits",
     "emoji_phrases",
     "from_tfds",
+    "hide_pairs",
     "idx",
     "image_classification",
     "image_folder",
+    "image_text",
     "language_model",
     "load",
     "mask_tokens",
@@ -81,6 +89,8 @@ __all__ = [
     "parallel_lines",
     "phrases",
     "rand_augment",
+    "scene_answers",
+    "scene_questions",
     "sequence_regression",
     "tab_separated",
     "text_classification",
@@ -90,4 +100,5 @@ __all__ = [
     "tfds_translate_folder",
     "three_augment",
     "translation",
+    "visual_questions",
 ]

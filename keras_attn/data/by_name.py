@@ -5,6 +5,7 @@ import tensorflow as tf
 from keras_attn.data.builtin.digit_images import digits
 from keras_attn.data.builtin.emoji_names import emoji_phrases
 from keras_attn.data.builtin.phrase_pairs import phrases
+from keras_attn.data.builtin.scene_questions import scene_questions
 from keras_attn.data.builtin.scenes import digit_scenes
 from keras_attn.data.sources.tfds_names import PREFIX
 from keras_attn.data.sources.tfds_names import from_tfds
@@ -14,6 +15,7 @@ BUILT_IN = {
     "digits": digits,
     "emoji": emoji_phrases,
     "phrases": phrases,
+    "scene_questions": scene_questions,
 }
 
 
@@ -21,11 +23,12 @@ def load(name: str, *, split: str = "train", **options) -> tf.data.Dataset:
     """Give the source of that name.
 
     Args:
-        name: `"digits"`, `"digit_scenes"`, `"emoji"` or `"phrases"`, which
-            need no download, or `"tfds:"` and a name of TFDS.
+        name: `"digits"`, `"digit_scenes"`, `"scene_questions"`, `"emoji"` or
+            `"phrases"`, which need no download, or `"tfds:"` and a name of
+            TFDS.
         split: Its part.
         **options: Passed on to the source: `digits`, `digit_scenes`,
-            `emoji_phrases`, `phrases` or `from_tfds`.
+            `scene_questions`, `emoji_phrases`, `phrases` or `from_tfds`.
 
     Returns:
         A dictionary for each example, as the source gives it.

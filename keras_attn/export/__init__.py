@@ -14,8 +14,8 @@ register_task   says which task a class of models has
 Tasks, of which `export_model` takes the one that fits the model:
 Translation, Captioning, TextGeneration, MaskFilling, TextClassification,
 TextEmbedding, TextRegression, TokenClassification, ImageClassification,
-SequencePrediction and FunctionalPrediction. One of your own is a Task with a
-Signature for each verb.
+VisionLanguage, SequencePrediction and FunctionalPrediction. One of your own is
+a Task with a Signature for each verb.
 """
 
 from keras_attn.export.bundle.inspection import inspect
@@ -39,6 +39,7 @@ from keras_attn.export.tasks.text_generation import TextGeneration
 from keras_attn.export.tasks.text_regression import TextRegression
 from keras_attn.export.tasks.token_classification import TokenClassification
 from keras_attn.export.tasks.translation import Translation
+from keras_attn.export.tasks.vision_language import VisionLanguage
 from keras_attn.export.verify.verification import verify
 
 __all__ = [
@@ -58,6 +59,7 @@ __all__ = [
     "TextRegression",
     "TokenClassification",
     "Translation",
+    "VisionLanguage",
     "export_model",
     "inspect",
     "register_task",

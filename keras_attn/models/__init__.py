@@ -11,6 +11,7 @@ SequenceRegressor
 RNNCaptioner    an image to a text, by a recurrent decoder that attends to it
 TransformerCaptioner
                 the same without recurrence, on a CNN or on patches of pixels
+ViLBERT         a text beside the regions of an image, in two streams
 ViT             an image, as patches, to classes or vectors
 """
 
@@ -22,6 +23,7 @@ from keras_attn.models.rnn_seq2seq.model import RNNSeq2Seq
 from keras_attn.models.sequence_regressor.model import SequenceRegressor
 from keras_attn.models.transformer.model import Transformer
 from keras_attn.models.transformer_captioner.model import TransformerCaptioner
+from keras_attn.models.vilbert.model import ViLBERT
 from keras_attn.models.vit.model import ViT
 
 __all__ = [
@@ -33,5 +35,6 @@ __all__ = [
     "SequenceRegressor",
     "Transformer",
     "TransformerCaptioner",
+    "ViLBERT",
     "ViT",
 ]

@@ -71,7 +71,7 @@ class Stack(Layer):
         if not blocks:
             raise ValueError("`num_layers` must be at least 1.")
         own = {"dtype": self.dtype_policy}
-        self.blocks = [_as_block(block) for block in blocks]
+        self.blocks = [as_block(block) for block in blocks]
         self.position = position
         self.max_length = max_length
         self.position_initializer = keras.initializers.get(position_initializer)
@@ -280,7 +280,7 @@ def _side_by_side(states):
     return State(*map(list, zip(*states, strict=True)))
 
 
-def _as_block(block):
+def as_block(block):
     """Take a block as it is, or make it of its config."""
     if isinstance(block, keras.layers.Layer):
         return block

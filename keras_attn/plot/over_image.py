@@ -35,8 +35,10 @@ def over_image(
 
     Args:
         weights: (words, rows, columns) weights over a grid, or (words, cells)
-            with `grid`; or what a servable's `attention` answered, which has
-            its own words.
+            with `grid`; or what a captioner's `attention` answered, which has
+            its own words. Of a `ViLBERT`'s answer, one row of
+            "text_to_regions", or of "regions_to_text" with the last axis
+            first: how much each place attended to the word.
         image: (height, width), (height, width, 1) or (height, width, 3), as
             the model saw it, cut and resized: uint8, or floats from 0 to 1.
         words: The words of the caption, or other labels.

@@ -1,6 +1,7 @@
 """What a training run needs, apart from models and data.
 
 MaskedCrossentropy         a loss that leaves padding out
+MaskedDivergence           a loss beside distributions of classes
 MultiLabelCrossentropy     a loss of images that show several classes
 DistillationLoss           a loss beside a teacher's logits
 Distillation               a model that trains a student beside a teacher
@@ -21,6 +22,7 @@ from keras_attn.training.callbacks.compile_notice import CompileNotice
 from keras_attn.training.distillation.model import Distillation
 from keras_attn.training.losses.distillation_loss import DistillationLoss
 from keras_attn.training.losses.masked_crossentropy import MaskedCrossentropy
+from keras_attn.training.losses.masked_divergence import MaskedDivergence
 from keras_attn.training.losses.multi_label_crossentropy import (
     MultiLabelCrossentropy,
 )
@@ -38,6 +40,7 @@ __all__ = [
     "Lamb",
     "MaskedAccuracy",
     "MaskedCrossentropy",
+    "MaskedDivergence",
     "MultiLabelCrossentropy",
     "Perplexity",
     "WarmupCosine",

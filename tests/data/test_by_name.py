@@ -28,12 +28,14 @@ def test_a_name_of_tfds_goes_there_with_its_options(tmp_path):
         ("digit_scenes", {"image", "caption"}),
         ("emoji", {"source", "target"}),
         ("phrases", {"source", "target"}),
+        ("scene_questions", {"image", "question", "answer"}),
     ],
 )
 def test_built_in_data_needs_only_its_name(name, features):
     options = {
         "digit_scenes": {"num_scenes": 3},
         "phrases": {"num_examples": 3},
+        "scene_questions": {"num_questions": 3},
     }.get(name, {})
     examples = load(name, **options)
     assert features <= set(examples.element_spec)
@@ -51,6 +53,6 @@ def test_split_and_options_reach_the_source(monkeypatch):
 
 @pytest.mark.parametrize("name", ["fashion_mnist", "", "TFDS:mnist"])
 def test_an_unknown_name_gets_the_list(name):
-    match = "digit_scenes, digits, emoji, phrases, and tfds:<name>"
+    match = "digit_scenes, digits, emoji, phrases, scene_questions, and tfds:"
     with pytest.raises(ValueError, match=match):
         load(name)

@@ -25,6 +25,8 @@ SERVED = {
     *("caption", "caption_with_options", "score", "attention", "weights"),
     *("text", "tokens", "scores", "label", "value", "holes", "length"),
     *("embedding", "pooled", "image_bytes", "valid", "truncated"),
+    *("answer", "align", "rank", "refer", "region", "features", "boxes"),
+    *("text_to_regions", "regions_to_text"),
     *("serving_default", "saved_model.pb"),
 }
 # What a search takes, a method of a model that is exported, or an extra.

@@ -6,6 +6,7 @@ import tensorflow as tf
 from matplotlib.figure import Figure
 
 from keras_attn import plot
+from keras_attn.models import ViLBERT
 from keras_attn.plot.panels import PANEL_WIDTH
 
 RNG = np.random.default_rng(0)
@@ -103,6 +104,36 @@ def test_panels_keep_proportions_and_do_not_overlap(num_words, shape):
         assert 0 <= box.x0 and box.x1 <= figure.bbox.x1
         assert 0 <= box.y0 and box.y1 <= figure.bbox.y1
         assert not any(box.overlaps(other) for other in boxes[:number])
+
+
+def test_words_and_regions_are_drawn_in_both_directions():
+    """What `text_to_regions` and `regions_to_text` hold, from the model."""
+    model = ViLBERT(
+        9,
+        num_layers=1,
+        num_heads=1,
+        units=2,
+        num_region_layers=1,
+        num_region_heads=1,
+        region_units=2,
+        num_co_heads=1,
+        co_units=2,
+        image_shape=PICTURE.shape,
+        patch_size=(3, 2),
+    )
+    inputs = {
+        "tokens": tf.constant([[1, 5, 2]]),
+        "segments": tf.zeros((1, 3), "int32"),
+        "image": tf.constant(PICTURE[None] / 255, "float32"),
+    }
+    *_, forth, back = model.read(inputs, return_attention_scores=True)
+    forth = forth[-1][0, 0, :, 1:].numpy()  # (words, regions)
+    back = back[-1][0, 0, 1:].numpy()  # (regions, words)
+    for weights in (forth, np.moveaxis(back, -1, 0)):
+        figure = plot.over_image(weights, PICTURE, WORDS, grid=model.grid)
+        np.testing.assert_allclose(
+            np.reshape(drawn(figure), weights.shape), weights
+        )
 
 
 def test_nothing_but_zeros_can_be_drawn():

@@ -16,6 +16,7 @@ MAX_WORDS = 10  # "a two left of a nine left of a four"
 
 GRID = 4  # cells on each side of a picture
 CELL = 8  # pixels on each side of a cell, as of a digit
+EMPTY = 10  # the class of a cell without a digit
 
 
 def digit_scenes(
@@ -41,11 +42,13 @@ def digit_scenes(
         seed: Draws other scenes, from the same digits.
 
     Returns:
-        `{"image", "caption", "places"}`: uint8 (height, width, channels) =
-        (32, 32, 1) times `scale`; a scalar string; int32 (words, 4), where each
-        word looks: top, left, bottom, right in pixels, the last two exclusive.
-        A number and its article look at the digit, a relation at the smallest
-        box around the two that it joins. Rows after the last word are -1.
+        `{"image", "caption", "places", "cells"}`: uint8 (height, width,
+        channels) = (32, 32, 1) times `scale`; a scalar string; int32 (words,
+        4), where each word looks: top, left, bottom, right in pixels, the last
+        two exclusive. A number and its article look at the digit, a relation
+        at the smallest box around the two that it joins. Rows after the last
+        word are -1. The 16 cells of the grid, row by row, are the digits in
+        them, or 10 for none: int32 (cells,).
 
     Raises:
         ImportError: If scikit-learn is not installed.
@@ -54,11 +57,15 @@ def digit_scenes(
     for name, value in (("num_scenes", num_scenes), ("scale", scale)):
         argument_checks.integer(value, name, at_least=1)
     rng = np.random.default_rng([seed, SPLITS.index(split)])
-    images, captions, places = _draw(*digit_arrays(split), num_scenes, rng)
-    places = np.where(places < 0, -1, places * scale)
-    scenes = tf.data.Dataset.from_tensor_slices(
-        {"image": images, "caption": captions, "places": places}
-    )
+    scenes = _draw(*digit_arrays(split), num_scenes, rng)
+    places = scenes["places"]
+    scenes["places"] = np.where(places < 0, -1, places * scale)
+    scenes = tf.data.Dataset.from_tensor_slices(scenes)
+    return enlarged(scenes, scale)
+
+
+def enlarged(scenes: tf.data.Dataset, scale: int) -> tf.data.Dataset:
+    """Make each pixel of the images `scale` pixels wide and high."""
     side = GRID * CELL * scale
 
     def enlarge(scene):
@@ -70,28 +77,40 @@ def digit_scenes(
 
 
 def _draw(digits, labels, num_scenes, rng):
-    """Images, captions and places of scenes, one pixel for each pixel."""
-    layouts = [_layouts(count) for count in range(1, MAX_DIGITS + 1)]
+    """All that is told of scenes, one pixel for each pixel."""
+    ways_to_stand = [layouts(count) for count in range(1, MAX_DIGITS + 1)]
     counts = rng.integers(MAX_DIGITS, size=num_scenes)
-    ways = rng.integers([len(layouts[count]) for count in counts])
+    ways = rng.integers([len(ways_to_stand[count]) for count in counts])
     digit_ids = rng.integers(len(digits), size=(num_scenes, MAX_DIGITS))
     images = np.zeros((num_scenes, GRID * CELL, GRID * CELL, 1), "uint8")
     places = np.full((num_scenes, MAX_WORDS, 4), -1, "int32")
+    classes = np.full((num_scenes, GRID, GRID), EMPTY, "int32")
     captions = []
     for scene, (count, way) in enumerate(zip(counts, ways, strict=True)):
-        cells = layouts[count][way]
+        cells = ways_to_stand[count][way]
         chosen = digit_ids[scene, : len(cells)]
-        for digit, cell in zip(digits[chosen], cells, strict=True):
-            top, left, bottom, right = _box(cell)
-            images[scene, top:bottom, left:right] = digit
+        paint(images[scene], digits[chosen], cells)
         numbers = labels[chosen].tolist()
+        classes[scene][tuple(np.transpose(cells))] = numbers
         words, boxes = zip(*_describe(numbers, cells), strict=True)
         captions.append(" ".join(words))
         places[scene, : len(words)] = boxes
-    return images, captions, places
+    return {
+        "image": images,
+        "caption": captions,
+        "places": places,
+        "cells": classes.reshape(num_scenes, -1),
+    }
 
 
-def _layouts(count):
+def paint(image, digits, cells):
+    """Put digits into cells of an image, which changes."""
+    for digit, cell in zip(digits, cells, strict=True):
+        top, left, bottom, right = box(cell)
+        image[top:bottom, left:right] = digit
+
+
+def layouts(count):
     """Every way to stand on the grid that a caption can tell."""
     cells = itertools.product(range(GRID), repeat=2)
     return list(filter(_is_chain, itertools.permutations(cells, count)))
@@ -99,14 +118,14 @@ def _layouts(count):
 
 def _is_chain(cells):
     """Whether each cell is in line with the next, and the way is clear."""
-    relations = [_relation(*pair) for pair in itertools.pairwise(cells)]
+    relations = [relation(*pair) for pair in itertools.pairwise(cells)]
     # Three in one line are told from end to end: "a two left of a nine right
     # of a four" would not say how the two stands to the four.
-    in_line = _relation(cells[0], cells[-1]) is not None
+    in_line = relation(cells[0], cells[-1]) is not None
     return None not in relations and (not in_line or len(set(relations)) < 2)
 
 
-def _relation(cell, other):
+def relation(cell, other):
     """How `cell` stands to `other`, or None if they share no line."""
     (row, column), (other_row, other_column) = cell, other
     if column == other_column:
@@ -125,14 +144,14 @@ def _describe(numbers, cells):
     for place, (number, cell) in enumerate(digits):
         if place:
             before = digits[place - 1][1]
-            relation, around = _relation(before, cell), _box(before, cell)
-            words += [(word, around) for word in relation.split()]
+            how, around = relation(before, cell), box(before, cell)
+            words += [(word, around) for word in how.split()]
         article = "an" if number == 8 else "a"
-        words += [(article, _box(cell)), (NUMBERS[number], _box(cell))]
+        words += [(article, box(cell)), (NUMBERS[number], box(cell))]
     return words
 
 
-def _box(*cells):
+def box(*cells):
     """The smallest box around cells: top, left, bottom, right in pixels."""
     rows, columns = zip(*cells, strict=True)
     first = (min(rows), min(columns))

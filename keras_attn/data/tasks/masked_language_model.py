@@ -1,5 +1,7 @@
 """Texts with some tokens hidden, to be found again."""
 
+from collections.abc import Callable
+
 import numpy as np
 import tensorflow as tf
 
@@ -77,6 +79,27 @@ def mask_tokens(
         Devlin et al. 2019, section 3.1 and appendix A.1.
         https://arxiv.org/abs/1810.04805
     """
+    hide_tokens = token_hider(tokenizer, rate)
+
+    def hide(batch, seed):
+        inputs, _ = batch
+        tokens, labels = hide_tokens(inputs["tokens"], seed)
+        return {**inputs, "tokens": tokens}, labels
+
+    seeded = with_seeds(batches, seed, use=USE)
+    return seeded.map(hide, tf.data.AUTOTUNE).prefetch(tf.data.AUTOTUNE)
+
+
+def token_hider(tokenizer: Tokenizer, rate: float) -> Callable:
+    """Make the function that hides tokens, as `mask_tokens` says.
+
+    Args:
+        tokenizer, rate: As for `mask_tokens`.
+
+    Returns:
+        A function of (batch, length) tokens and a seed, (2,) integers, which
+        returns (batch, length) tokens and labels.
+    """
     argument_checks.share(rate, "rate")
     pad = special_id(tokenizer, "pad")
     mask = special_id(tokenizer, "mask")
@@ -85,11 +108,9 @@ def mask_tokens(
     ordinary = np.setdiff1d(np.arange(tokenizer.vocabulary_size), special)
     ordinary = ordinary.astype("int32")
 
-    def hide(batch, seed):
-        inputs, _ = batch
-        tokens = inputs["tokens"]
+    def hide(tokens, seed):
         choosing, fate, replacing = tf.unstack(split(seed, 3))
-        chosen = _choose(_is_ordinary(tokens, special), rate, choosing)
+        chosen = choose(_is_ordinary(tokens, special), rate, choosing)
         fate = tf.random.stateless_uniform(tf.shape(tokens), fate)
         index = tf.random.stateless_uniform(
             tf.shape(tokens), replacing, 0, len(ordinary), tf.int32
@@ -100,11 +121,9 @@ def mask_tokens(
             tf.where(fate < 0.9, tf.gather(ordinary, index), tokens),
         )
         labels = tf.where(chosen, tokens, pad)
-        tokens = tf.where(chosen, hidden, tokens)
-        return {**inputs, "tokens": tokens}, labels
+        return tf.where(chosen, hidden, tokens), labels
 
-    seeded = with_seeds(batches, seed, use=USE)
-    return seeded.map(hide, tf.data.AUTOTUNE).prefetch(tf.data.AUTOTUNE)
+    return hide
 
 
 def _is_ordinary(tokens, special):
@@ -114,7 +133,7 @@ def _is_ordinary(tokens, special):
     return ordinary
 
 
-def _choose(candidates, rate, seed):
+def choose(candidates, rate, seed):
     """Choose max(1, round(rate · n)) of the n candidates of each row."""
     count = tf.reduce_sum(tf.cast(candidates, tf.float32), 1, keepdims=True)
     count = tf.maximum(1, tf.cast(tf.round(count * rate), tf.int32))

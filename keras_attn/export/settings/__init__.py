@@ -1,1 +1,1 @@
-"""Checks of what a task is given beside its model."""
+"""What a task is given beside its model: checks, and texts to try it with."""

@@ -16,7 +16,7 @@ from keras_attn.export.graph.shared_function import shared_function
 from keras_attn.export.graph.signature import Signature
 from keras_attn.export.graph.signature import text_column
 from keras_attn.export.graph.utf8 import is_utf8
-from keras_attn.export.tasks import example_texts
+from keras_attn.export.settings import example_texts
 from keras_attn.export.tasks.task import Task
 from keras_attn.text.layouts import with_end
 from keras_attn.text.tokenizer import Tokenizer

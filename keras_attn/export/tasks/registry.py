@@ -17,6 +17,7 @@ from keras_attn.export.tasks.text_generation import TextGeneration
 from keras_attn.export.tasks.text_regression import TextRegression
 from keras_attn.export.tasks.token_classification import TokenClassification
 from keras_attn.export.tasks.translation import Translation
+from keras_attn.export.tasks.vision_language import VisionLanguage
 from keras_attn.models.bert.model import BERT
 from keras_attn.models.gpt.model import GPT
 from keras_attn.models.rnn_captioner.model import RNNCaptioner
@@ -25,6 +26,7 @@ from keras_attn.models.rnn_seq2seq.model import RNNSeq2Seq
 from keras_attn.models.sequence_regressor.model import SequenceRegressor
 from keras_attn.models.transformer.model import Transformer
 from keras_attn.models.transformer_captioner.model import TransformerCaptioner
+from keras_attn.models.vilbert.model import ViLBERT
 
 _BY_HEAD = {
     head: task
@@ -53,6 +55,7 @@ _BY_CLASS: dict[type, type[Task] | Callable] = {
         else FunctionalPrediction
     ),
     SequenceRegressor: SequencePrediction,
+    ViLBERT: VisionLanguage,
 }
 
 # For classes that nobody registered: what their methods and inputs tell.

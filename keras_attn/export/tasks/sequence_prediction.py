@@ -13,8 +13,8 @@ from keras_attn.export.graph.labels import Labels
 from keras_attn.export.graph.padded_batches import compiled
 from keras_attn.export.graph.signature import Signature
 from keras_attn.export.graph.signature import text_column
+from keras_attn.export.settings import example_texts
 from keras_attn.export.settings import tokenizer_checks
-from keras_attn.export.tasks import example_texts
 from keras_attn.export.tasks.task import Task
 from keras_attn.models.sequence_regressor.model import SequenceRegressor
 from keras_attn.text.tokenizer import Tokenizer

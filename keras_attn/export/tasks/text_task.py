@@ -10,7 +10,7 @@ from keras_attn.export.graph.shared_function import shared_function
 from keras_attn.export.graph.signature import Signature
 from keras_attn.export.graph.signature import text_column
 from keras_attn.export.graph.text_pairs import TextPairs
-from keras_attn.export.tasks import example_texts
+from keras_attn.export.settings import example_texts
 from keras_attn.export.tasks.task import Task
 from keras_attn.models.bert.model import BERT
 from keras_attn.text.tokenizer import Tokenizer

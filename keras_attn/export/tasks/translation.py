@@ -11,8 +11,8 @@ from keras_attn.export.graph.search import Search
 from keras_attn.export.graph.shared_function import shared_function
 from keras_attn.export.graph.signature import Signature
 from keras_attn.export.graph.signature import text_column
+from keras_attn.export.settings import example_texts
 from keras_attn.export.settings import tokenizer_checks
-from keras_attn.export.tasks import example_texts
 from keras_attn.export.tasks.generative_task import GenerativeTask
 from keras_attn.export.tasks.generative_task import spell
 from keras_attn.text.layouts import source_row

@@ -6,10 +6,10 @@ from keras_attn.blocks.encoder import EncoderBlock
 from keras_attn.embeddings.token import TokenEmbedding
 from keras_attn.models.bert import from_bert
 from keras_attn.models.bert import heads
-from keras_attn.models.bert.logits_bias import LogitsBias
-from keras_attn.models.bert.masked_token_head import MaskedTokenHead
 from keras_attn.models.bert.presets import PRESETS
+from keras_attn.models.logits_bias import LogitsBias
 from keras_attn.models.make_stack import make_stack
+from keras_attn.models.masked_token_head import MaskedTokenHead
 from keras_attn.models.preset_model import PresetModel
 
 

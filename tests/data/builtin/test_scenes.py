@@ -121,6 +121,19 @@ def test_the_words_look_where_they_should():
         assert (places[len(words) :] == -1).all()
 
 
+def test_cells_hold_the_digits_of_the_caption():
+    dataset = digit_scenes("test", num_scenes=50, scale=2)
+    for scene in dataset.as_numpy_iterator():
+        cells = scene["cells"].reshape(4, 4)
+        words = scene["caption"].decode().split()
+        for word, (top, left, _, _) in zip(
+            words, scene["places"][: len(words)], strict=True
+        ):
+            if word in NUMBERS:
+                assert cells[top // 16, left // 16] == NUMBERS[word]
+        assert np.sum(cells != 10) == sum(word in NUMBERS for word in words)
+
+
 def test_nothing_lies_outside_the_boxes():
     for image, words, places in scenes(num_scenes=50):
         left_over = image.copy()

@@ -1,7 +1,8 @@
 import keras
 import numpy as np
+import pytest
 
-from keras_attn.models.bert.masked_token_head import MaskedTokenHead
+from keras_attn.models.masked_token_head import MaskedTokenHead
 from tests.contract import check_layer
 from tests.contract import check_mask_goes_on
 from tests.models.stepping import set_random
@@ -30,6 +31,14 @@ def test_matches_the_equation(rng):
     variance = (centred**2).mean(-1, keepdims=True)
     expected = gamma * centred / np.sqrt(variance + 0.125) + beta
     np.testing.assert_allclose(head(x), expected, rtol=1e-12)
+
+
+def test_a_classifier_has_a_hidden_layer_of_its_own_length(rng):
+    head = MaskedTokenHead(units=5)
+    assert head(rng.normal(size=(2, 4))).shape == (2, 5)
+    assert head.count_params() == 4 * 5 + 5 + 2 * 5
+    with pytest.raises(ValueError, match="`units` must be"):
+        MaskedTokenHead(units=0)
 
 
 def test_the_mask_goes_on(rng):

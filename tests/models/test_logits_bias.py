@@ -1,6 +1,6 @@
 import numpy as np
 
-from keras_attn.models.bert.logits_bias import LogitsBias
+from keras_attn.models.logits_bias import LogitsBias
 from tests.contract import check_layer
 from tests.contract import check_mask_goes_on
 

@@ -1,6 +1,6 @@
 import pytest
 
-from keras_attn.export.tasks import example_texts
+from keras_attn.export.settings import example_texts
 from keras_attn.text import BytePairTokenizer
 from keras_attn.text import ByteTokenizer
 from keras_attn.text import CharacterTokenizer

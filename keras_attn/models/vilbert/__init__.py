@@ -1,0 +1,1 @@
+"""ViLBERT: a text and the regions of an image, in two streams."""
