@@ -161,6 +161,15 @@ def run(config, seed):
     return done
 
 
+def with_error(values, sign=""):
+    """A mean in percent, with its standard error if there are several."""
+    text = f"{np.mean(values):{sign}.2%}"
+    if len(values) == 1:
+        return text
+    error = np.std(values, ddof=1) / len(values) ** 0.5
+    return f"{text} ± {error:.2%} ({len(values)} seeds)"
+
+
 def report(runs):
     """Print one line for each model; return the accuracies by name."""
     print("| model | parameters | MFLOPs | seconds | accuracy |")
@@ -169,15 +178,16 @@ def report(runs):
     for name, (model, _, _) in runs[0].items():
         seconds = np.mean([run[name][1] for run in runs])
         found[name] = [run[name][2] for run in runs]
-        spread = ""
-        if len(runs) > 1:
-            error = np.std(found[name], ddof=1) / len(runs) ** 0.5
-            spread = f" ± {error:.2%} ({len(runs)} seeds)"
         print(
             f"| {name} | {model.count_params():,} | "
             f"{image_models.mega_flops(model):.1f} | {seconds:.0f} | "
-            f"{np.mean(found[name]):.2%}{spread} |"
+            f"{with_error(found[name])} |"
         )
+    first, *others = found
+    for name in others:
+        # The models of a seed learn from the same examples.
+        ahead = np.subtract(found[name], found[first])
+        print(f"{name} - {first}: {with_error(ahead, sign='+')}")
     return found
 
 
