@@ -42,6 +42,7 @@ class Config:
     patch_size: int = 4
     units: int = 64
     num_layers: int = 3
+    initializer: str = ""  # of the ViTs' kernels, such as glorot_uniform
     dropout: float = 0.0
     stochastic_depth: float = 0.0
     shift: float = 0.05  # how far images move, in sides

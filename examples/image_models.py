@@ -24,6 +24,7 @@ def vit(config, image_shape, num_classes, num_layers=None, **options):
         num_classes=num_classes,
         dropout=config.dropout,
         stochastic_depth=config.stochastic_depth,
+        kernel_initializer=config.initializer or None,
         **options,
     )
 
