@@ -43,6 +43,8 @@ MODELS = {
         32,
         128,
     ),
+    # Images of 224 pixels: 196 patches and the class token.
+    "ViT-B/16": (models.ViT, "b16", {}, (), 64, 197),
 }
 TITLES = (
     "model",
@@ -69,6 +71,11 @@ def make(name: str, **overrides):
     model = model_class.from_preset(
         preset, **{**options, "dtype": "mixed_bfloat16", **overrides}
     )
+    if model_class is models.ViT:
+        loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+        model.compile(optimizer="adam", loss=loss)
+        images = tf.TensorSpec((rows, *model.input_shape[1:]))
+        return model, (images, tf.TensorSpec((rows,), "int32"))
     model.compile(optimizer="adam", loss=training.MaskedCrossentropy())
     ids = tf.TensorSpec((rows, tokens), "int32")
     return model, (dict.fromkeys(names, ids) or ids, ids)

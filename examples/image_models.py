@@ -17,13 +17,14 @@ def vit(config, image_shape, num_classes, num_layers=None, **options):
     return models.ViT(
         image_size=image_shape[:2],
         channels=image_shape[-1],
-        patch_size=options.pop("patch_size", patch_size(image_shape)),
+        patch_size=options.pop("patch_size", config.patch_size),
         num_layers=num_layers or config.num_layers,
         num_heads=4,
         units=config.units,
         num_classes=num_classes,
         dropout=config.dropout,
         stochastic_depth=config.stochastic_depth,
+        kernel_initializer=config.initializer or None,
         **options,
     )
 
@@ -31,7 +32,7 @@ def vit(config, image_shape, num_classes, num_layers=None, **options):
 def vit_conv_stem(config, image_shape, num_classes, **options):
     """A few convolutions make the patches (Xiao et al. 2021)."""
     x = image = keras.Input(image_shape)
-    side, width = patch_size(image_shape), config.units // 2
+    side, width = config.patch_size, config.units // 2
     while side > 1:
         x = convolution(x, width, strides=2)
         side, width = side // 2, 2 * width
@@ -80,7 +81,7 @@ def resnet(config, image_shape, num_classes):
 def convnext(config, image_shape, num_classes):
     """Depthwise convolutions built like a Transformer (Liu et al. 2022)."""
     x = image = keras.Input(image_shape)
-    width, side = config.units // 2, patch_size(image_shape) // 2
+    width, side = config.units // 2, config.patch_size // 2
     for stage in range(2):
         width, side = width * (stage + 1), 2 if stage else side
         x = keras.layers.Conv2D(width, side, strides=side)(x)
@@ -120,11 +121,6 @@ def convolution(x, width, side=3, *, strides=1, activation="relu"):
     )(x)
     x = keras.layers.BatchNormalization()(x)
     return keras.layers.Activation(activation)(x) if activation else x
-
-
-def patch_size(image_shape):
-    """A side of patches, so that there are some tens of them."""
-    return 4 if image_shape[0] >= 16 else 2
 
 
 def mega_flops(model):

@@ -28,3 +28,12 @@ def test_models_are_compiled_and_their_inputs_named():
     assert model.compiled and model.dtype_policy.name == "mixed_bfloat16"
     assert inputs == {"tokens": labels, "segments": labels}
     assert tuple(labels.shape) == (32, 128)
+
+
+def test_a_vit_takes_as_many_tokens_as_its_row_says():
+    model, (images, labels) = accelerator.make("ViT-B/16", num_layers=1)
+    assert model.compiled and model.dtype_policy.name == "mixed_bfloat16"
+    assert tuple(images.shape) == (64, 224, 224, 3)
+    assert tuple(labels.shape) == (64,)
+    *_, tokens = accelerator.MODELS["ViT-B/16"]
+    assert model.grid[0] * model.grid[1] + model.num_class_tokens == tokens

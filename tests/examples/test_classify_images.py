@@ -51,6 +51,13 @@ def test_reads_a_folder_of_idx_files(tmp_path, rng):
     assert sum(len(images) for images, _ in test) == 5
 
 
+def test_a_mean_over_seeds_has_its_standard_error():
+    assert classify_images.with_error([0.975]) == "97.50%"
+    # Deviations of 1 % and -1 %: the root of 2 / (2 - 1) / 2.
+    several = classify_images.with_error([0.01, 0.03], sign="+")
+    assert several == "+2.00% ± 1.00% (2 seeds)"
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", image_models.MODELS)
 def test_every_model_takes_about_as_many_flops(name):

@@ -32,7 +32,8 @@ class VisionEmbedding(Layer):
         num_class_tokens: 0 or more.
         position: "learned", "sine" or None.
         class_position: Whether learned positions count the class tokens.
-        initializer: Of all weights.
+        initializer: Of class tokens and positions.
+        kernel_initializer: Of W.
 
     Call arguments:
         images: (batch, height, width, channels), of one size.
@@ -54,6 +55,7 @@ class VisionEmbedding(Layer):
         position: str | None = "learned",
         class_position: bool = True,
         initializer="glorot_uniform",
+        kernel_initializer="glorot_uniform",
         **kwargs,
     ):
         super().__init__(**kwargs)
@@ -67,6 +69,7 @@ class VisionEmbedding(Layer):
         self.position = position
         self.class_position = class_position
         self.initializer = keras.initializers.get(initializer)
+        self.kernel_initializer = keras.initializers.get(kernel_initializer)
         # Rows of the table that are no patch's.
         self.num_prefix_tokens = 0
         if position == "learned" and class_position:
@@ -76,7 +79,7 @@ class VisionEmbedding(Layer):
         self.patch_embedding = embed(
             patch_size,
             units,
-            kernel_initializer=self.initializer.clone(),
+            kernel_initializer=self.kernel_initializer.clone(),
             name="patch_embedding",
             **own,
         )
@@ -119,6 +122,7 @@ class VisionEmbedding(Layer):
             )
 
     def get_config(self):
+        serialize = keras.saving.serialize_keras_object
         return {
             **super().get_config(),
             "patch_size": self.patch_size,
@@ -127,9 +131,8 @@ class VisionEmbedding(Layer):
             "num_class_tokens": self.num_class_tokens,
             "position": self.position,
             "class_position": self.class_position,
-            "initializer": keras.saving.serialize_keras_object(
-                self.initializer
-            ),
+            "initializer": serialize(self.initializer),
+            "kernel_initializer": serialize(self.kernel_initializer),
         }
 
     def _make_position_embedding(self):

@@ -56,6 +56,9 @@ class ViT(PresetModel):
         stochastic_depth: Rate of the last block, the others' rising to it
             from 0; or a rate for each block.
         attention: Further arguments of every `MultiHeadAttention`.
+        kernel_initializer: Of every linear map; None for the papers' normal
+            distribution of 0.02. With less than some hundred units that is so
+            little that they learn slowly: take "glorot_uniform".
 
     Call arguments:
         inputs: (batch, height, width, channels).
@@ -99,6 +102,7 @@ class ViT(PresetModel):
         dropout: float | dict = 0.0,
         stochastic_depth: float | tuple[float, ...] = 0.0,
         attention: dict | None = None,
+        kernel_initializer=None,
         dtype=None,
         **kwargs,
     ):
@@ -112,6 +116,7 @@ class ViT(PresetModel):
         if num_class_tokens is None:
             num_class_tokens = 1 if pooling == "token" else 0
         normal = keras.initializers.TruncatedNormal(stddev=0.02)
+        of_kernels = keras.initializers.get(kernel_initializer) or normal
         own = {"dtype": dtype}
         embedding = VisionEmbedding(
             patch_size,
@@ -120,7 +125,8 @@ class ViT(PresetModel):
             num_class_tokens=num_class_tokens,
             position=position,
             class_position=class_position,
-            initializer=normal.clone(),
+            initializer=normal,
+            kernel_initializer=of_kernels.clone(),
             name="embedding",
             **own,
         )
@@ -141,7 +147,7 @@ class ViT(PresetModel):
             EncoderBlock,
             num_layers,
             block,
-            initializer=normal,
+            initializer=of_kernels,
             last_norm=norm == "pre",
             dropout=(
                 dropout.get("output", 0.0)
@@ -157,7 +163,7 @@ class ViT(PresetModel):
                 num_classes,
                 pooling=pooling,
                 num_class_tokens=num_class_tokens,
-                kernel_initializer=normal.clone(),
+                kernel_initializer=of_kernels.clone(),
                 name="head",
                 **own,
             )

@@ -281,3 +281,15 @@ def test_other_images_are_refused(method, shape, received, rng):
 def test_refuses_to_be_made(options, message):
     with pytest.raises(ValueError, match=message):
         ViT(**{**SIZES, "num_classes": CLASSES, **options})
+
+
+def test_kernels_may_start_larger_than_in_the_papers():
+    options = dict(patch_size=2, num_layers=1, num_heads=2, units=32)
+    papers = ViT(4, num_classes=5, **options)
+    larger = ViT(4, num_classes=5, kernel_initializer="he_normal", **options)
+    again = ViT.from_config(larger.get_config())
+    for model, is_larger in ((papers, False), (larger, True), (again, True)):
+        for weight in model.weights:
+            if weight.path.endswith("kernel"):
+                assert (np.std(weight) > 0.03) == is_larger, weight.path
+        assert np.std(model.embedding.class_token.embeddings) < 0.03
