@@ -41,7 +41,7 @@ class Config:
     most_clauses: int = 6
     units: int = 128
     batch_size: int = 64
-    learning_rate: float = 2e-3
+    learning_rate: float = 3e-3
     models: str = ",".join(BUILD)
     folder: str = "build/bottleneck"
 

@@ -7,11 +7,12 @@ from keras_attn import models
 
 DROPOUT = 0.1
 
-# Words on either side of a position that attention sees: more than a clause.
-HALF_WIDTH = 15
+# Words on either side of a position that attention sees: about a clause.
+HALF_WIDTH = 12
 
-# Positions are told by a few waves, the longest of about the longest source.
-WAVES = {"units": 16, "base": 30.0, "random_shift": 1_000}
+# Positions are two waves of 2π and 8π words, which come again after 25 words:
+# as many as attention sees.
+WAVES = {"units": 4, "base": 16.0}
 
 
 def recurrent(*, bidirectional=True, reverse=False):
@@ -36,12 +37,11 @@ def attending(units, num_source, num_target):
     """A GRU that writes and, at each step, attends to the words near by.
 
     A network that reads short sources learns to count their clauses, from both
-    ends, and is lost in longer ones. So a word is known here by itself, its
-    neighbours, and a position that starts anywhere while training: attention
-    goes on from where it was, which is the same at any length.
+    ends, and is lost in longer ones. So a word is known here by itself, by its
+    neighbours and by waves: attention goes on from where it was.
     """
     words = keras.Input((None, units))
-    near = layers.MaskedConvolution(units // 2, 7)(words)
+    near = layers.MaskedConvolution(3 * units // 8, 5)(words)
     memory = keras.layers.Concatenate()([words, near])
     memory = keras.layers.Dropout(DROPOUT)(memory)
     memory = layers.SinePosition(merge="concat", **WAVES)(memory)

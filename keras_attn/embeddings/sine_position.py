@@ -28,13 +28,10 @@ class SinePosition(Layer):
         merge: "add" or "concat".
         base: The slowest sine has a wavelength of about 2π · base positions.
         grid_width: Cells in a row of a grid; None for a line.
-        random_shift: While training the positions of each example start at a
-            random number below it, so that only distances can be learned.
 
     Call arguments:
         inputs: (batch, length, features).
         positions: (batch or 1, length) integers; 0, 1, 2, … if not given.
-        training: Whether positions are shifted.
 
     Returns:
         (batch, length, features), or (batch, length, features + units).
@@ -42,7 +39,6 @@ class SinePosition(Layer):
     Reference:
         Vaswani et al. 2017, section 3.5. https://arxiv.org/abs/1706.03762
         Carion et al. 2020, appendix A.4. https://arxiv.org/abs/2005.12872
-        Kiyono et al. 2021, section 3. https://arxiv.org/abs/2109.05644
     """
 
     def __init__(
@@ -52,7 +48,6 @@ class SinePosition(Layer):
         merge: str = "add",
         base: float = 10000.0,
         grid_width: int | None = None,
-        random_shift: int = 0,
         **kwargs,
     ):
         super().__init__(**kwargs)
@@ -60,22 +55,11 @@ class SinePosition(Layer):
         argument_checks.above(base, "base", 1)
         if grid_width is not None:
             argument_checks.integer(grid_width, "grid_width", at_least=1)
-        argument_checks.integer(random_shift, "random_shift", at_least=0)
-        if random_shift and grid_width is not None:
-            raise ValueError(
-                "`random_shift` is for lines: a shifted cell of a grid would "
-                f"be in another row. Received: random_shift={random_shift}, "
-                f"grid_width={grid_width}. Leave one of them out."
-            )
         self.units = units
         self.merge = merge
         self.base = base
         self.grid_width = grid_width
-        self.random_shift = random_shift
         self.supports_masking = True
-        self.seed_generator = None
-        if random_shift:
-            self.seed_generator = keras.random.SeedGenerator()
 
     def build(self, input_shape):
         units = merging.width(self.units, input_shape[-1], self.merge)
@@ -85,18 +69,9 @@ class SinePosition(Layer):
                 f"of it for the row. Received: units={units}"
             )
 
-    def call(self, inputs, positions=None, training=None):
+    def call(self, inputs, positions=None):
         if positions is None:
             positions = masks.from_start(inputs)
-        if training and self.random_shift:
-            shape = (ops.shape(inputs)[0], 1)
-            positions += keras.random.randint(
-                shape,
-                0,
-                self.random_shift,
-                dtype=positions.dtype,
-                seed=self.seed_generator,
-            )
         units = self.units or inputs.shape[-1]
         if self.grid_width is None:
             encoding = sinusoidal_encoding(positions, units, self.base)
@@ -111,7 +86,6 @@ class SinePosition(Layer):
             "merge": self.merge,
             "base": self.base,
             "grid_width": self.grid_width,
-            "random_shift": self.random_shift,
         }
 
     def _on_grid(self, positions, units):

@@ -29,9 +29,8 @@ def inputs(rng):
         ({}, 6),
         ({"units": 3, "merge": "concat", "base": 50.0}, 9),
         ({"grid_width": 2}, 6),
-        ({"random_shift": 9}, 6),
     ],
-    ids=["add", "concat", "grid", "shifted"],
+    ids=["add", "concat", "grid"],
 )
 def test_contract(init, features, inputs, tmp_path):
     check_layer(
@@ -52,24 +51,6 @@ def test_matches_the_equation(features, base, rng):
     expected = x + places_of(range(5), features, base)
     output = SinePosition(base=base)(x)
     np.testing.assert_allclose(output, expected, atol=1e-5)
-
-
-def test_a_random_shift_moves_all_positions_of_an_example_alike():
-    x = np.zeros((40, 5, 6))
-    layer = SinePosition(random_shift=7)
-    np.testing.assert_allclose(layer(x), SinePosition()(x), atol=1e-6)
-    starts = {
-        start: places_of(range(start, start + 5), 6) for start in range(7)
-    }
-    found = set()
-    for row in np.array(layer(x, training=True)):
-        (start,) = [
-            start
-            for start, each in starts.items()
-            if np.allclose(row, each, atol=1e-5)
-        ]
-        found.add(start)
-    assert len(found) > 3
 
 
 def test_on_a_grid_one_half_tells_the_row_and_the_other_the_column(rng):
@@ -127,8 +108,6 @@ def test_the_first_frequency_is_one_and_they_fall():
         ({"units": 0, "merge": "concat"}, "`units` must be"),
         ({"base": 1.0}, "`base` must be a number above 1"),
         ({"grid_width": 0}, "`grid_width` must be"),
-        ({"random_shift": -1}, "`random_shift` must be"),
-        ({"random_shift": 5, "grid_width": 2}, "another row"),
     ],
 )
 def test_refuses_to_be_made(init, message):

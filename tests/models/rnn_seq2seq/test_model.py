@@ -193,7 +193,7 @@ def windows(*, states=1, units=6):
     """An encoder that reads three words at a time, and all for a state."""
     x = keras.Input((None, 7))
     memory = MaskedConvolution(5, 3)(x)
-    memory = SinePosition(4, merge="concat", random_shift=50)(memory)
+    memory = SinePosition(4, merge="concat")(memory)
     last = [keras.layers.GRU(units)(x) for _ in range(states)]
     return keras.Model(x, [memory, *last])
 
