@@ -1,22 +1,28 @@
 """Published models, two layers deep, for the compilers of chips."""
 
+import keras
 import tensorflow as tf
 
 from keras_attn.models.bert.model import BERT
 from keras_attn.models.gpt.model import GPT
 from keras_attn.models.transformer.model import Transformer
+from keras_attn.models.vilbert.model import ViLBERT
 from keras_attn.training import MaskedCrossentropy
+from keras_attn.training import MaskedDivergence
 from keras_attn.training import accelerator_check_model
 
 PUBLISHED = {
     "transformer": (Transformer, "base", ("source", "target")),
     "gpt": (GPT, "gpt2", ()),
     "bert": (BERT, "base", ("tokens", "segments")),
+    "vilbert": (ViLBERT, "base-6", ("tokens", "segments")),
 }
 
 
 def two_layers(name):
     """A published model and its batch; the whole depth only repeats."""
+    if name == "vilbert":
+        return two_streams()
     model_class, preset, inputs = PUBLISHED[name]
     # A vocabulary of its true size would cost time and tell nothing; dropout
     # costs the TPU's compiler most of a minute for its random numbers.
@@ -31,6 +37,41 @@ def two_layers(name):
     model.compile(optimizer="adam", loss=MaskedCrossentropy())
     ids = tf.TensorSpec((8, 128), "int32")
     return model, (dict.fromkeys(inputs, ids) or ids, ids)
+
+
+def two_streams():
+    """ViLBERT's pretraining with a layer of each kind, and its batch."""
+    model = ViLBERT.from_preset(
+        "base-6",
+        vocabulary_size=1000,
+        num_layers=2,
+        num_region_layers=1,
+        co_attention_at=((1, 0),),
+        dropout=0.0,
+        dtype="mixed_bfloat16",
+        head="pretraining",
+    )
+    scores = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+    model.compile(
+        optimizer="adam",
+        loss={
+            "masked_lm": MaskedCrossentropy(),
+            "masked_regions": MaskedDivergence(),
+            "alignment": scores,
+        },
+    )
+    ids = tf.TensorSpec((8, 36), "int32")
+    inputs = {"tokens": ids, "segments": ids}
+    for name, size in (("features", 2048), ("boxes", 4)):
+        inputs[name] = tf.TensorSpec((8, 36, size), "float32")
+    return model, (
+        inputs,
+        {
+            "masked_lm": ids,
+            "masked_regions": tf.TensorSpec((8, 36, 1601), "float32"),
+            "alignment": tf.TensorSpec((8,), "int32"),
+        },
+    )
 
 
 def check_training(name, target):
