@@ -8,38 +8,87 @@ import tensorflow as tf
 from keras_attn.models.bert.model import BERT
 from keras_attn.models.gpt.model import GPT
 from keras_attn.models.transformer.model import Transformer
+from keras_attn.models.vilbert.model import ViLBERT
 from keras_attn.models.vit.model import ViT
 from keras_attn.training import MaskedCrossentropy
+from keras_attn.training import MaskedDivergence
 from keras_attn.training import accelerator_check_model
 
-PUBLISHED = {
-    "transformer": (Transformer, "base", ("source", "target")),
-    "gpt": (GPT, "gpt2", ()),
-    "bert": (BERT, "base", ("tokens", "segments")),
-    "vit": (ViT, "b16", ()),
-}
+# Dropout costs the TPU's compiler most of a minute for its random numbers.
+OPTIONS = {"num_layers": 2, "dropout": 0.0, "dtype": "mixed_bfloat16"}
 
 
-def two_layers(name):
-    """A published model and its batch; the whole depth only repeats."""
-    model_class, preset, inputs = PUBLISHED[name]
-    # Dropout costs the TPU's compiler most of a minute for its random numbers.
-    options = {"num_layers": 2, "dropout": 0.0, "dtype": "mixed_bfloat16"}
-    if model_class is ViT:
-        return _two_layers_of_images(preset, options)
+def of_tokens(model_class, preset, inputs=(), **options):
+    """A model that reads and names tokens, and its batch."""
     # A vocabulary of its true size would cost time and tell nothing.
-    options["vocabulary_size"] = 1000
-    if model_class is BERT:
-        options["head"] = "masked_lm"
-    model = model_class.from_preset(preset, **options)
+    model = model_class.from_preset(
+        preset, **OPTIONS, vocabulary_size=1000, **options
+    )
     model.compile(optimizer="adam", loss=MaskedCrossentropy())
     ids = tf.TensorSpec((8, 128), "int32")
     return model, (dict.fromkeys(inputs, ids) or ids, ids)
 
 
+def of_images():
+    """ViT-B/16, and its batch."""
+    model = ViT.from_preset("b16", **OPTIONS)
+    model.compile(
+        optimizer="adam",
+        loss=keras.losses.SparseCategoricalCrossentropy(from_logits=True),
+    )
+    images = tf.TensorSpec((64, *model.input_shape[1:]))
+    return model, (images, tf.TensorSpec((64,), "int32"))
+
+
+def two_streams():
+    """ViLBERT's pretraining with a layer of each kind, and its batch."""
+    model = ViLBERT.from_preset(
+        "base-6",
+        **OPTIONS,
+        vocabulary_size=1000,
+        num_region_layers=1,
+        co_attention_at=((1, 0),),
+        head="pretraining",
+    )
+    scores = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+    model.compile(
+        optimizer="adam",
+        loss={
+            "masked_lm": MaskedCrossentropy(),
+            "masked_regions": MaskedDivergence(),
+            "alignment": scores,
+        },
+    )
+    ids = tf.TensorSpec((8, 36), "int32")
+    inputs = {"tokens": ids, "segments": ids}
+    for name, size in (("features", 2048), ("boxes", 4)):
+        inputs[name] = tf.TensorSpec((8, 36, size), "float32")
+    return model, (
+        inputs,
+        {
+            "masked_lm": ids,
+            "masked_regions": tf.TensorSpec((8, 36, 1601), "float32"),
+            "alignment": tf.TensorSpec((8,), "int32"),
+        },
+    )
+
+
+# Each makes a model, of which the whole depth would only repeat the layers,
+# and the spec of its batch.
+PUBLISHED = {
+    "transformer": lambda: of_tokens(Transformer, "base", ("source", "target")),
+    "gpt": lambda: of_tokens(GPT, "gpt2"),
+    "bert": lambda: of_tokens(
+        BERT, "base", ("tokens", "segments"), head="masked_lm"
+    ),
+    "vit": of_images,
+    "vilbert": two_streams,
+}
+
+
 def check_training(name, target):
     """The whole step fits, and holds its weights and moments once."""
-    model, batch = two_layers(name)
+    model, batch = PUBLISHED[name]()
     check = accelerator_check_model(model, batch, target=target)
     assert check.fits, check.reason
     print(f"{name}: {check.total_bytes / 2**30:.2f} GiB of {target}")
@@ -56,7 +105,7 @@ def check_training(name, target):
 
 def check_decoding(target):
     """A step needs its weights and its state, and overwrites the state."""
-    model, (prompts, _) = two_layers("gpt")
+    model, (prompts, _) = PUBLISHED["gpt"]()
     check = accelerator_check_model(
         model, prompts, target=target, decode=True, max_length=512
     )
@@ -66,13 +115,3 @@ def check_decoding(target):
     state = 4 * model.count_params() + cache
     assert state < check.argument_bytes < 1.02 * state
     assert check.total_bytes < check.argument_bytes + cache / 2
-
-
-def _two_layers_of_images(preset, options):
-    model = ViT.from_preset(preset, **options)
-    model.compile(
-        optimizer="adam",
-        loss=keras.losses.SparseCategoricalCrossentropy(from_logits=True),
-    )
-    images = tf.TensorSpec((64, *model.input_shape[1:]))
-    return model, (images, tf.TensorSpec((64,), "int32"))

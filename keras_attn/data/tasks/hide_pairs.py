@@ -27,12 +27,12 @@ def hide_pairs(
 
         regions   = max(1, round(rate · n)) of the n regions are chosen
         feature   = 0 for 90 % of the chosen; as it was for 10 %
-        target    = their classes if chosen, else 0
+        target    = their classes if chosen and asked for, else 0
         alignment = 0 for `mismatched` of the rows, which get the next row's
                     text, else 1
 
-    Words are hidden as `mask_tokens` hides them. Nothing is asked of a text
-    beside an image that it does not describe.
+    Words are hidden as `mask_tokens` hides them. In pairs that do not belong
+    together as much is hidden, and nothing of it asked.
 
     Args:
         batches: `image_text` in batches of two rows or more.
@@ -68,29 +68,27 @@ def hide_pairs(
     def hide(batch, seed):
         inputs, labels = batch
         seeds = tf.unstack(split(seed, 4))
-        tokens, words = hide_tokens(inputs["tokens"], seeds[0])
-        swapped = _swap(inputs, mismatched, seeds[1])
-        apart = swapped["apart"][:, None]
+        swapped, apart = _swap(inputs, mismatched, seeds[0])
+        tokens, words = hide_tokens(swapped["tokens"], seeds[1])
         if has_image:
             regions = tf.ones(tf.shape(labels["masked_regions"])[:2], tf.bool)
         else:
             regions = tf.reduce_any(inputs["boxes"] != 0, axis=-1)
-        chosen = choose(regions, rate, seeds[2]) & ~apart
+        chosen = choose(regions, rate, seeds[2])
         shown = tf.random.stateless_uniform(tf.shape(chosen), seeds[3]) < SEEN
         kept = tf.cast(~chosen | shown, tf.float32)  # (batch, regions)
-        changed = {
-            "tokens": tf.where(apart, swapped["tokens"], tokens),
-            "segments": swapped["segments"],
-        }
+        changed = swapped | {"tokens": tokens}
         if has_image:
             changed["image"] = inputs["image"] * _pixels(kept, grid, sides)
         else:
             changed["features"] = inputs["features"] * kept[..., None]
-        asked = tf.cast(chosen, tf.float32)[..., None]
+        # Hidden all the same: who sees what is hidden must not know by that
+        # alone which pairs belong together.
+        asked = tf.cast(chosen & ~apart[:, None], tf.float32)[..., None]
         return inputs | changed, {
-            "masked_lm": tf.where(apart, pad, words),
+            "masked_lm": tf.where(apart[:, None], pad, words),
             "masked_regions": labels["masked_regions"] * asked,
-            "alignment": tf.cast(~swapped["apart"], tf.int32),
+            "alignment": tf.cast(~apart, tf.int32),
         }
 
     seeded = with_seeds(batches, seed, use=USE)
@@ -108,7 +106,7 @@ def _swap(inputs, rate, seed):
         for name in ("tokens", "segments")
     }
     # Two images may be described by the same words.
-    return swapped | {"apart": tf.reduce_any(swapped["tokens"] != tokens, 1)}
+    return swapped, tf.reduce_any(swapped["tokens"] != tokens, axis=1)
 
 
 def _check_grid(image, classes, sides):

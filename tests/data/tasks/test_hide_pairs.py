@@ -65,7 +65,7 @@ def test_what_is_hidden_is_what_is_asked(image, rng):
     # Nine of ten that are asked for are gone, and nothing else is.
     gone = (new == 0).all(-1)
     np.testing.assert_array_equal(new[~gone], old[~gone])
-    assert not (gone & ~asked).any()
+    assert not (gone & ~asked)[together].any()
     assert 0.8 < gone[asked].mean() < 0.97
     # Words: those that are asked for, in rows that belong together.
     words = labels["masked_lm"].numpy()
@@ -80,11 +80,26 @@ def test_half_of_the_rows_get_the_text_of_the_next(rng):
     apart = labels["alignment"].numpy() == 0
     assert 0.35 < apart.mean() < 0.65
     others = np.roll(before["tokens"], -1, axis=0)
-    np.testing.assert_array_equal(
-        inputs["tokens"].numpy()[apart], others[apart]
-    )
+    same = (inputs["tokens"].numpy() == others)[apart]
+    # Of six ordinary words one is hidden, and not always changed.
+    assert (same.sum(axis=1) >= 8).all()
     assert not labels["masked_lm"].numpy()[apart].any()
     assert not labels["masked_regions"].numpy()[apart].any()
+
+
+def test_what_is_hidden_does_not_tell_which_pairs_belong_together(rng):
+    (_, _), dataset = batch(rng, image=False)
+    ((inputs, labels),) = hide_pairs(dataset, TOKENIZER, rate=0.4)
+    apart = labels["alignment"].numpy() == 0
+    hidden = {
+        "words": (inputs["tokens"].numpy() == TOKENIZER.mask_id).mean(axis=1),
+        "regions": (features_of(inputs) == 0).all(-1).mean(axis=1),
+    }
+    for share in hidden.values():
+        assert share.mean() > 0.1
+        assert share[apart].mean() == pytest.approx(
+            share[~apart].mean(), rel=0.15
+        )
 
 
 def test_the_same_words_fit_two_images(rng):
