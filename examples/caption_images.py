@@ -263,13 +263,13 @@ def print_table(rows):
 
 
 def main(config):
-    """Train, print a table, and return its rows by the captioners' names."""
+    """Train, print a table as it grows, and return its rows by their names."""
     names = MODELS if config.compare else [config.model]
     rows = {}
     for name in names:
         each = dataclasses.replace(config, model=name)
         captioner, rows[name] = train_and_test(each)
-    print_table(rows)
+        print_table(rows)
     if config.compare:
         return rows
 
