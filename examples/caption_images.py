@@ -16,7 +16,10 @@ right, 96.3 % of their number words point at their digit (by chance 6.2 %).
 prints one table: a CNN with a recurrent decoder that sees the mean of its grid,
 Show, Attend and Tell, a Transformer on the same CNN, and one on patches of
 pixels. Of a Transformer's layers and heads, the one that points best on
-validation scenes points on those of the test.
+validation scenes points on those of the test. The whole comparison has no dated
+run yet. The Transformer on the CNN alone (`--model cnn`), on 2026-11-17, one
+core, 7.9 minutes: 61.7 % of the captions are right, 30.4 % of the number words
+point at their digit (the last layer, all heads).
 """
 
 import dataclasses
