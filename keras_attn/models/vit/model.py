@@ -57,8 +57,7 @@ class ViT(PresetModel):
             from 0; or a rate for each block.
         attention: Further arguments of every `MultiHeadAttention`.
         kernel_initializer: Of every linear map; None for the papers' normal
-            distribution of 0.02. With less than some hundred units that is so
-            little that they learn slowly: take "glorot_uniform".
+            distribution of 0.02, which is little for narrow models.
 
     Call arguments:
         inputs: (batch, height, width, channels).
