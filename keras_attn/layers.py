@@ -22,6 +22,7 @@ from keras_attn.embeddings.patch import PatchEmbedding
 from keras_attn.embeddings.shifted_patch import ShiftedPatchTokenization
 from keras_attn.embeddings.sine_position import SinePosition
 from keras_attn.embeddings.token import TokenEmbedding
+from keras_attn.wrappers.spectral_normalization import SpectralNormalization
 
 __all__ = [
     "AdditiveAttention",
@@ -44,6 +45,7 @@ __all__ = [
     "SelfAttention",
     "ShiftedPatchTokenization",
     "SinePosition",
+    "SpectralNormalization",
     "StochasticDepth",
     "TokenEmbedding",
 ]

@@ -22,15 +22,20 @@ MAY_IMPORT = {
     "image": set(),
     "embeddings": {"ops"},
     "modifiers": {"ops"},
-    "attention": {"ops", "modifiers"},
-    "blocks": {"ops", "embeddings", "modifiers", "attention"},
-    "models": {"ops", "embeddings", "modifiers", "attention", "blocks"},
+    "wrappers": {"ops"},
+    "attention": {"ops", "modifiers", "wrappers"},
+    "blocks": {"ops", "embeddings", "modifiers", "wrappers", "attention"},
+    "models": {
+        *("ops", "embeddings", "modifiers", "wrappers", "attention"),
+        "blocks",
+    },
     "decoding": {"ops"},
     "data": {"ops", "text", "image"},
     "training": {"ops", "decoding"},
     "export": {"ops", "text", "image", "models", "decoding", "training"},
     "plot": {"ops"},
-    "layers": {"embeddings", "attention", "blocks"},  # the door
+    # The door.
+    "layers": {"embeddings", "wrappers", "attention", "blocks"},
 }
 # The same for the sub-rooms of a room; "" is what stands in the room itself.
 MAY_IMPORT_WITHIN = {

@@ -35,6 +35,7 @@ CONTRACTS = {
     "layers.SelfAttention": "attention/test_self_attention.py",
     "layers.ShiftedPatchTokenization": "embeddings/test_shifted_patch.py",
     "layers.SinePosition": "embeddings/test_sine_position.py",
+    "layers.SpectralNormalization": "wrappers/test_spectral_normalization.py",
     "layers.StochasticDepth": "blocks/test_stochastic_depth.py",
     "layers.TokenEmbedding": "embeddings/test_token.py",
     "models.BERT": "models/bert/test_model.py",
