@@ -8,6 +8,7 @@ from keras_attn.attention.multi_head import MultiHeadAttention
 from keras_attn.attention.multiplicative import MultiplicativeAttention
 from keras_attn.attention.pooling import AttentionPooling
 from keras_attn.attention.self_attention import SelfAttention
+from keras_attn.attention.spatial import SpatialSelfAttention
 from keras_attn.blocks.attention_cell import AttentionCell
 from keras_attn.blocks.attention_rnn import AttentionRNN
 from keras_attn.blocks.decoder import DecoderBlock
@@ -45,6 +46,7 @@ __all__ = [
     "SelfAttention",
     "ShiftedPatchTokenization",
     "SinePosition",
+    "SpatialSelfAttention",
     "SpectralNormalization",
     "StochasticDepth",
     "TokenEmbedding",

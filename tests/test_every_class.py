@@ -35,6 +35,7 @@ CONTRACTS = {
     "layers.SelfAttention": "attention/test_self_attention.py",
     "layers.ShiftedPatchTokenization": "embeddings/test_shifted_patch.py",
     "layers.SinePosition": "embeddings/test_sine_position.py",
+    "layers.SpatialSelfAttention": "attention/test_spatial.py",
     "layers.SpectralNormalization": "wrappers/test_spectral_normalization.py",
     "layers.StochasticDepth": "blocks/test_stochastic_depth.py",
     "layers.TokenEmbedding": "embeddings/test_token.py",

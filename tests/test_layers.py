@@ -28,6 +28,7 @@ def test_every_layer_is_behind_the_door():
         "SelfAttention",
         "ShiftedPatchTokenization",
         "SinePosition",
+        "SpatialSelfAttention",
         "SpectralNormalization",
         "StochasticDepth",
         "TokenEmbedding",
