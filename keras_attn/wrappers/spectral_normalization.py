@@ -121,7 +121,8 @@ class SpectralNormalization(Layer):
         """The largest singular value, differentiable in the weight."""
         matrix = ops.reshape(weight, (-1, weight.shape[-1]))
         constant = ops.stop_gradient(matrix)
-        u = ops.convert_to_tensor(self.u)
+        # Neither at first nor as an average of several does it have length 1.
+        u = _unit(ops.convert_to_tensor(self.u))
         v = _unit(ops.matmul(constant, u))
         if training:
             u = _unit(ops.matmul(v, constant))

@@ -136,6 +136,11 @@ def test_only_training_improves_the_estimate(images):
     wrapped = SpectralNormalization(keras.layers.Dense(6))
     first = wrapped(images)
     u = np.array(wrapped.u)
+    kernel = np.array(wrapped.layer.kernel)
+    sigma = np.linalg.norm(kernel @ u) / np.linalg.norm(u)
+    np.testing.assert_allclose(
+        first, images @ kernel / sigma, rtol=1e-4, atol=1e-5
+    )
     np.testing.assert_array_equal(wrapped(images), first)
     np.testing.assert_array_equal(wrapped.u, u)
     wrapped(images, training=True)
