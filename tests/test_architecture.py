@@ -39,7 +39,12 @@ MAY_IMPORT = {
 }
 # The same for the sub-rooms of a room; "" is what stands in the room itself.
 MAY_IMPORT_WITHIN = {
-    "ops": {"": {"tiling"}, "tiling": {""}, "explain": {""}},
+    "ops": {
+        "": {"tiling"},
+        "adversarial": set(),
+        "explain": {""},
+        "tiling": {""},
+    },
     "attention": {"": {"heads"}, "heads": set()},
     "text": {"": {"segmentation"}, "segmentation": {""}},
     "data": {
@@ -57,6 +62,7 @@ MAY_IMPORT_WITHIN = {
         "rnn_captioner": {""},
         "rnn_language_model": {""},
         "rnn_seq2seq": {""},
+        "sagan": {""},
         "sequence_regressor": {""},
         "transformer": {""},
         "transformer_captioner": {""},

@@ -44,6 +44,7 @@ CONTRACTS = {
     "models.RNNCaptioner": "models/rnn_captioner/test_model.py",
     "models.RNNLanguageModel": "models/rnn_language_model/test_model.py",
     "models.RNNSeq2Seq": "models/rnn_seq2seq/test_model.py",
+    "models.SAGAN": "models/sagan/test_model.py",
     "models.SequenceRegressor": "models/sequence_regressor/test_model.py",
     "models.Transformer": "models/transformer/test_model.py",
     "models.ViT": "models/vit/test_model.py",

@@ -12,6 +12,7 @@ RNNCaptioner    an image to a text, by a recurrent decoder that attends to it
 TransformerCaptioner
                 the same without recurrence, on a CNN or on patches of pixels
 ViT             an image, as patches, to classes or vectors
+SAGAN           noise, and a class, to an image
 """
 
 from keras_attn.models.bert.model import BERT
@@ -19,17 +20,19 @@ from keras_attn.models.gpt.model import GPT
 from keras_attn.models.rnn_captioner.model import RNNCaptioner
 from keras_attn.models.rnn_language_model.model import RNNLanguageModel
 from keras_attn.models.rnn_seq2seq.model import RNNSeq2Seq
+from keras_attn.models.sagan.model import SAGAN
 from keras_attn.models.sequence_regressor.model import SequenceRegressor
 from keras_attn.models.transformer.model import Transformer
 from keras_attn.models.transformer_captioner.model import TransformerCaptioner
 from keras_attn.models.vit.model import ViT
 
-__all__ = [
+__all__ = [  # noqa: RUF022 (plainly sorted, as all doors)
     "BERT",
     "GPT",
     "RNNCaptioner",
     "RNNLanguageModel",
     "RNNSeq2Seq",
+    "SAGAN",
     "SequenceRegressor",
     "Transformer",
     "TransformerCaptioner",
