@@ -169,8 +169,9 @@ NO_EQUATION = {
     "modifiers.get": "it finds a modifier by name",
     **{
         f"plot.{name}": "it draws weights that another function made"
-        for name in ("alignment", "heads", "over_image", "rollout")
+        for name in ("alignment", "heads", "over_image", "pixels", "rollout")
     },
+    "plot.grid": "it draws images that another function made",
     "training.accelerator_check": "it asks a compiler",
     "training.accelerator_check_model": "it asks a compiler",
 }
