@@ -25,7 +25,7 @@ SERVED = {
     *("caption", "caption_with_options", "score", "attention", "weights"),
     *("text", "tokens", "scores", "label", "value", "holes", "length"),
     *("embedding", "pooled", "image_bytes", "valid", "truncated"),
-    *("serving_default", "saved_model.pb"),
+    *("serving_default", "saved_model.pb", "seed"),
 }
 # What a search takes, a method of a model that is exported, or an extra.
 ELSEWHERE = {"width", "top_k", "encode", "step", "alignment", "serving"}
