@@ -18,11 +18,12 @@ its left.
 
     ops ──┬── embeddings ──────────────┬── blocks ── models ──┐
           ├── modifiers ── attention ──┘                      ├── export
+          ├── wrappers ───────┘                               │
           ├── decoding ───────────────────────────────────────┤
           └── training                                        │
     text, image ─┬────────────────────────────────────────────┘
                  └── data
-    layers, the door to embeddings, attention and blocks
+    layers, the door to embeddings, wrappers, attention and blocks
     plot, which no other room imports
 """
 

@@ -9,6 +9,7 @@ from keras_attn.attention.multi_head import MultiHeadAttention
 from keras_attn.attention.multiplicative import MultiplicativeAttention
 from keras_attn.attention.pooling import AttentionPooling
 from keras_attn.attention.self_attention import SelfAttention
+from keras_attn.attention.spatial import SpatialSelfAttention
 from keras_attn.blocks.attention_cell import AttentionCell
 from keras_attn.blocks.attention_rnn import AttentionRNN
 from keras_attn.blocks.co_attention import CoAttentionBlock
@@ -25,6 +26,7 @@ from keras_attn.embeddings.patch import PatchEmbedding
 from keras_attn.embeddings.shifted_patch import ShiftedPatchTokenization
 from keras_attn.embeddings.sine_position import SinePosition
 from keras_attn.embeddings.token import TokenEmbedding
+from keras_attn.wrappers.spectral_normalization import SpectralNormalization
 
 __all__ = [
     "AdditiveAttention",
@@ -50,6 +52,8 @@ __all__ = [
     "SelfAttention",
     "ShiftedPatchTokenization",
     "SinePosition",
+    "SpatialSelfAttention",
+    "SpectralNormalization",
     "StochasticDepth",
     "TokenEmbedding",
 ]

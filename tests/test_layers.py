@@ -31,6 +31,8 @@ def test_every_layer_is_behind_the_door():
         "SelfAttention",
         "ShiftedPatchTokenization",
         "SinePosition",
+        "SpatialSelfAttention",
+        "SpectralNormalization",
         "StochasticDepth",
         "TokenEmbedding",
     }

@@ -14,8 +14,8 @@ register_task   says which task a class of models has
 Tasks, of which `export_model` takes the one that fits the model:
 Translation, Captioning, TextGeneration, MaskFilling, TextClassification,
 TextEmbedding, TextRegression, TokenClassification, ImageClassification,
-VisionLanguage, SequencePrediction and FunctionalPrediction. One of your own is
-a Task with a Signature for each verb.
+ImageGeneration, VisionLanguage, SequencePrediction and FunctionalPrediction.
+One of your own is a Task with a Signature for each verb.
 """
 
 from keras_attn.export.bundle.inspection import inspect
@@ -29,6 +29,7 @@ from keras_attn.export.server.loopback_server import serve
 from keras_attn.export.tasks.captioning import Captioning
 from keras_attn.export.tasks.functional import FunctionalPrediction
 from keras_attn.export.tasks.image_classification import ImageClassification
+from keras_attn.export.tasks.image_generation import ImageGeneration
 from keras_attn.export.tasks.mask_filling import MaskFilling
 from keras_attn.export.tasks.registry import register_task
 from keras_attn.export.tasks.sequence_prediction import SequencePrediction
@@ -46,6 +47,7 @@ __all__ = [
     "Captioning",
     "FunctionalPrediction",
     "ImageClassification",
+    "ImageGeneration",
     "LoadedModel",
     "LoopbackServer",
     "MaskFilling",

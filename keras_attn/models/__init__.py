@@ -13,6 +13,7 @@ TransformerCaptioner
                 the same without recurrence, on a CNN or on patches of pixels
 ViLBERT         a text beside the regions of an image, in two streams
 ViT             an image, as patches, to classes or vectors
+SAGAN           noise, and a class, to an image
 """
 
 from keras_attn.models.bert.model import BERT
@@ -20,18 +21,20 @@ from keras_attn.models.gpt.model import GPT
 from keras_attn.models.rnn_captioner.model import RNNCaptioner
 from keras_attn.models.rnn_language_model.model import RNNLanguageModel
 from keras_attn.models.rnn_seq2seq.model import RNNSeq2Seq
+from keras_attn.models.sagan.model import SAGAN
 from keras_attn.models.sequence_regressor.model import SequenceRegressor
 from keras_attn.models.transformer.model import Transformer
 from keras_attn.models.transformer_captioner.model import TransformerCaptioner
 from keras_attn.models.vilbert.model import ViLBERT
 from keras_attn.models.vit.model import ViT
 
-__all__ = [
+__all__ = [  # noqa: RUF022 (plainly sorted, as all doors)
     "BERT",
     "GPT",
     "RNNCaptioner",
     "RNNLanguageModel",
     "RNNSeq2Seq",
+    "SAGAN",
     "SequenceRegressor",
     "Transformer",
     "TransformerCaptioner",

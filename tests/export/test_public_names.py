@@ -27,7 +27,7 @@ SERVED = {
     *("embedding", "pooled", "image_bytes", "valid", "truncated"),
     *("answer", "align", "rank", "refer", "region", "features", "boxes"),
     *("text_to_regions", "regions_to_text"),
-    *("serving_default", "saved_model.pb"),
+    *("serving_default", "saved_model.pb", "seed"),
 }
 # What a search takes, a method of a model that is exported, or an extra.
 ELSEWHERE = {"width", "top_k", "encode", "step", "alignment", "serving"}

@@ -8,6 +8,7 @@ import keras
 from keras_attn.export.tasks.captioning import Captioning
 from keras_attn.export.tasks.functional import FunctionalPrediction
 from keras_attn.export.tasks.image_classification import ImageClassification
+from keras_attn.export.tasks.image_generation import ImageGeneration
 from keras_attn.export.tasks.mask_filling import MaskFilling
 from keras_attn.export.tasks.sequence_prediction import SequencePrediction
 from keras_attn.export.tasks.task import Task
@@ -23,6 +24,7 @@ from keras_attn.models.gpt.model import GPT
 from keras_attn.models.rnn_captioner.model import RNNCaptioner
 from keras_attn.models.rnn_language_model.model import RNNLanguageModel
 from keras_attn.models.rnn_seq2seq.model import RNNSeq2Seq
+from keras_attn.models.sagan.model import SAGAN
 from keras_attn.models.sequence_regressor.model import SequenceRegressor
 from keras_attn.models.transformer.model import Transformer
 from keras_attn.models.transformer_captioner.model import TransformerCaptioner
@@ -56,6 +58,7 @@ _BY_CLASS: dict[type, type[Task] | Callable] = {
     ),
     SequenceRegressor: SequencePrediction,
     ViLBERT: VisionLanguage,
+    SAGAN: ImageGeneration,
 }
 
 # For classes that nobody registered: what their methods and inputs tell.

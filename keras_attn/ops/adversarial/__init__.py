@@ -1,0 +1,1 @@
+"""What two networks that are trained against each other need."""

@@ -1,0 +1,96 @@
+"""Many images beside each other."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from keras import ops
+
+from keras_attn.plot.answers import label
+from keras_attn.plot.canvas import fit_to_drawing
+from keras_attn.plot.canvas import font_families
+from keras_attn.plot.canvas import new_figure
+
+IMAGE_WIDTH = 0.6  # inches
+_GAP = 0.06  # of the height of an image
+
+
+def grid(images, *, columns: int = 10, labels: Sequence | None = None):
+    """Draw images in rows, such as those that a model has made.
+
+    Args:
+        images: (batch, height, width), or with 1 or 3 channels as the last
+            axis: uint8, or floats from 0 to 1.
+        columns: How many stand in a row.
+        labels: Names of the columns, such as those of classes.
+
+    Returns:
+        A `matplotlib.figure.Figure`; `figure.savefig("images.png")` writes
+        it.
+
+    Reference:
+        Zhang et al. 2019, figure 6. https://arxiv.org/abs/1805.08318
+    """
+    pictures = _as_pictures(images)
+    if columns < 1 or (labels is not None and len(labels) != columns):
+        raise ValueError(
+            "`columns` must be at least 1, and `labels` have a name for each. "
+            f"Received: columns={columns}, labels={labels}"
+        )
+    count, height, width = pictures.shape[:3]
+    rows = -(-count // columns)
+    gap = max(1, round(_GAP * height))
+    canvas = np.ones(
+        (
+            rows * (height + gap) - gap,
+            columns * (width + gap) - gap,
+            *pictures.shape[3:],
+        )
+    )
+    for number, picture in enumerate(pictures):
+        row, column = divmod(number, columns)
+        top, left = row * (height + gap), column * (width + gap)
+        canvas[top : top + height, left : left + width] = picture
+
+    inches = IMAGE_WIDTH / width
+    figure = new_figure(canvas.shape[1] * inches, canvas.shape[0] * inches)
+    axes = figure.add_axes((0, 0, 1, 1))
+    axes.imshow(canvas, cmap="gray", vmin=0, vmax=1, aspect="auto")
+    axes.set_frame_on(False)
+    axes.set_xticks([])
+    axes.set_yticks([])
+    for column, name in enumerate(labels or ()):
+        axes.text(
+            column * (width + gap) + width / 2,
+            -gap,
+            label(name),
+            ha="center",
+            va="bottom",
+            fontsize=10,
+            # A "$" in a name is not the start of a formula.
+            parse_math=False,
+            fontfamily=font_families(),
+        )
+    fit_to_drawing(figure)
+    return figure
+
+
+def _as_pictures(images):
+    """(count, height, width) or (count, height, width, 3) from 0 to 1."""
+    array = ops.convert_to_numpy(images)
+    if array.dtype == "uint8":
+        array = array / 255
+    array = np.asarray(array, "float64")
+    colour = array.ndim == 4 and array.shape[-1] in (1, 3)
+    if not (array.ndim == 3 or colour) or 0 in array.shape:
+        raise ValueError(
+            "`images` must be (batch, height, width), or with 1 or 3 channels "
+            f"as the last axis. Received: images.shape={array.shape}"
+        )
+    # Of NaN neither holds.
+    if not (array.min() >= 0 and array.max() <= 1):
+        raise ValueError(
+            "`images` must be uint8, or from 0 to 1. Received: minimum "
+            f"{array.min()}, maximum {array.max()}. Undo the model's "
+            "`value_range`: (images - lowest) / (highest - lowest)."
+        )
+    return array[..., 0] if array.shape[3:] == (1,) else array

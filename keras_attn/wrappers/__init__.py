@@ -1,0 +1,4 @@
+"""Layers around any other layer.
+
+Their door is `keras_attn.layers`.
+"""
