@@ -26,10 +26,13 @@ from keras_attn.export.servables import Servable
 from keras_attn.export.servables import servable
 from keras_attn.export.server.loopback_server import LoopbackServer
 from keras_attn.export.server.loopback_server import serve
-from keras_attn.export.tasks.captioning import Captioning
 from keras_attn.export.tasks.functional import FunctionalPrediction
-from keras_attn.export.tasks.image_classification import ImageClassification
-from keras_attn.export.tasks.image_generation import ImageGeneration
+from keras_attn.export.tasks.images.captioning import Captioning
+from keras_attn.export.tasks.images.image_classification import (
+    ImageClassification,
+)
+from keras_attn.export.tasks.images.image_generation import ImageGeneration
+from keras_attn.export.tasks.images.vision_language import VisionLanguage
 from keras_attn.export.tasks.mask_filling import MaskFilling
 from keras_attn.export.tasks.registry import register_task
 from keras_attn.export.tasks.sequence_prediction import SequencePrediction
@@ -40,7 +43,6 @@ from keras_attn.export.tasks.text_generation import TextGeneration
 from keras_attn.export.tasks.text_regression import TextRegression
 from keras_attn.export.tasks.token_classification import TokenClassification
 from keras_attn.export.tasks.translation import Translation
-from keras_attn.export.tasks.vision_language import VisionLanguage
 from keras_attn.export.verify.verification import verify
 
 __all__ = [

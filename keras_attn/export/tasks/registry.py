@@ -5,10 +5,13 @@ from collections.abc import Callable
 
 import keras
 
-from keras_attn.export.tasks.captioning import Captioning
 from keras_attn.export.tasks.functional import FunctionalPrediction
-from keras_attn.export.tasks.image_classification import ImageClassification
-from keras_attn.export.tasks.image_generation import ImageGeneration
+from keras_attn.export.tasks.images.captioning import Captioning
+from keras_attn.export.tasks.images.image_classification import (
+    ImageClassification,
+)
+from keras_attn.export.tasks.images.image_generation import ImageGeneration
+from keras_attn.export.tasks.images.vision_language import VisionLanguage
 from keras_attn.export.tasks.mask_filling import MaskFilling
 from keras_attn.export.tasks.sequence_prediction import SequencePrediction
 from keras_attn.export.tasks.task import Task
@@ -18,7 +21,6 @@ from keras_attn.export.tasks.text_generation import TextGeneration
 from keras_attn.export.tasks.text_regression import TextRegression
 from keras_attn.export.tasks.token_classification import TokenClassification
 from keras_attn.export.tasks.translation import Translation
-from keras_attn.export.tasks.vision_language import VisionLanguage
 from keras_attn.models.bert.model import BERT
 from keras_attn.models.gpt.model import GPT
 from keras_attn.models.rnn_captioner.model import RNNCaptioner

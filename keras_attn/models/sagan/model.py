@@ -147,7 +147,7 @@ class SAGAN(AdversarialModel):
         name = (
             next(iter(found), None)
             if resolution is None
-            else (f"attention_{resolution}")
+            else f"attention_{resolution}"
         )
         if name not in found:
             raise ValueError(

@@ -8,7 +8,7 @@ from keras_attn.export import servable
 from keras_attn.export.graph.signature import text_column
 from keras_attn.export.loader import loaded_model
 from keras_attn.export.tasks import registry
-from keras_attn.export.tasks.captioning import Captioning
+from keras_attn.export.tasks.images.captioning import Captioning
 from keras_attn.text import WordTokenizer
 from keras_attn.text.special_tokens import DEFAULT
 from tests.export import captioners

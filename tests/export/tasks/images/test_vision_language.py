@@ -3,7 +3,7 @@ import pytest
 import tensorflow as tf
 
 from keras_attn.export.tasks import registry
-from keras_attn.export.tasks.vision_language import VisionLanguage
+from keras_attn.export.tasks.images.vision_language import VisionLanguage
 from keras_attn.image.decode import decode_image
 from keras_attn.models import ViLBERT
 from tests.export import served

@@ -5,7 +5,9 @@ import tensorflow as tf
 
 from keras_attn.attention.multi_head import MultiHeadAttention
 from keras_attn.attention.pooling import AttentionPooling
-from keras_attn.export.tasks.image_classification import ImageClassification
+from keras_attn.export.tasks.images.image_classification import (
+    ImageClassification,
+)
 from keras_attn.image.decode import decode_image
 from tests.export import served
 from tests.export.image_files import BAD

@@ -8,7 +8,7 @@ from keras_attn.export import export_model
 from keras_attn.export import servable
 from keras_attn.export import serve
 from keras_attn.export.tasks import registry
-from keras_attn.export.tasks.image_generation import ImageGeneration
+from keras_attn.export.tasks.images.image_generation import ImageGeneration
 from keras_attn.models import ViT
 from tests.export import echo
 from tests.export import served

@@ -1,0 +1,1 @@
+"""Servables that read or make images."""
