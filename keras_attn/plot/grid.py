@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 
 import numpy as np
-from keras import ops
 
 from keras_attn.plot.answers import label
 from keras_attn.plot.canvas import fit_to_drawing
 from keras_attn.plot.canvas import font_families
 from keras_attn.plot.canvas import new_figure
+from keras_attn.plot.pictures import as_pictures
 
 IMAGE_WIDTH = 0.6  # inches
 _GAP = 0.06  # of the height of an image
@@ -30,7 +30,7 @@ def grid(images, *, columns: int = 10, labels: Sequence | None = None):
     Reference:
         Zhang et al. 2019, figure 6. https://arxiv.org/abs/1805.08318
     """
-    pictures = _as_pictures(images)
+    pictures = as_pictures(images)
     if columns < 1 or (labels is not None and len(labels) != columns):
         raise ValueError(
             "`columns` must be at least 1, and `labels` have a name for each. "
@@ -72,25 +72,3 @@ def grid(images, *, columns: int = 10, labels: Sequence | None = None):
         )
     fit_to_drawing(figure)
     return figure
-
-
-def _as_pictures(images):
-    """(count, height, width) or (count, height, width, 3) from 0 to 1."""
-    array = ops.convert_to_numpy(images)
-    if array.dtype == "uint8":
-        array = array / 255
-    array = np.asarray(array, "float64")
-    colour = array.ndim == 4 and array.shape[-1] in (1, 3)
-    if not (array.ndim == 3 or colour) or 0 in array.shape:
-        raise ValueError(
-            "`images` must be (batch, height, width), or with 1 or 3 channels "
-            f"as the last axis. Received: images.shape={array.shape}"
-        )
-    # Of NaN neither holds.
-    if not (array.min() >= 0 and array.max() <= 1):
-        raise ValueError(
-            "`images` must be uint8, or from 0 to 1. Received: minimum "
-            f"{array.min()}, maximum {array.max()}. Undo the model's "
-            "`value_range`: (images - lowest) / (highest - lowest)."
-        )
-    return array[..., 0] if array.shape[3:] == (1,) else array

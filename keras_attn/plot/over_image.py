@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 
 import numpy as np
-from keras import ops
 
 from keras_attn.plot.answers import as_weights
 from keras_attn.plot.answers import check_answer
@@ -14,6 +13,7 @@ from keras_attn.plot.canvas import font_families
 from keras_attn.plot.panels import PANEL_WIDTH
 from keras_attn.plot.panels import add_scale
 from keras_attn.plot.panels import new_panels
+from keras_attn.plot.pictures import as_picture
 
 # The picture is still seen through the heaviest cell.
 LIGHT, HEAVY = (0.9, 0.25, 0.1, 0.0), (0.9, 0.25, 0.1, 0.75)
@@ -57,7 +57,7 @@ def over_image(
     if words is None:
         raise ValueError("`words` are needed beside weights: their labels.")
     weights = _as_grids(weights, grid, len(words))
-    image = _as_picture(image)
+    image = as_picture(image)
 
     # A "$" in a word is not the start of a formula.
     text = dict(parse_math=False, fontfamily=font_families())
@@ -130,26 +130,3 @@ def _as_grids(weights, grid, num_words):
             "Cut padding off with weights[:num_words]."
         )
     return weights
-
-
-def _as_picture(image):
-    """(height, width) or (height, width, 3) from 0 to 1."""
-    array = ops.convert_to_numpy(image)
-    if array.dtype == "uint8":
-        array = array / 255
-    array = np.asarray(array, "float64")
-    colour = array.ndim == 3 and array.shape[-1] in (1, 3)
-    if not (array.ndim == 2 or colour) or 0 in array.shape:
-        raise ValueError(
-            "`image` must be one picture: (height, width), or with 1 or 3 "
-            f"channels as the last axis. Received: image.shape={array.shape}. "
-            "Of a batch, pick one: image[0]."
-        )
-    # Of NaN neither holds.
-    if not (array.min() >= 0 and array.max() <= 1):
-        raise ValueError(
-            "`image` must be uint8, or from 0 to 1. Received: minimum "
-            f"{array.min()}, maximum {array.max()}. Undo the model's "
-            "`value_range`: (image - lowest) / (highest - lowest)."
-        )
-    return array[..., 0] if array.shape[2:] == (1,) else array

@@ -10,7 +10,11 @@ from keras_attn.models.bert.presets import PRESETS
 from keras_attn.models.logits_bias import LogitsBias
 from keras_attn.models.make_stack import make_stack
 from keras_attn.models.masked_token_head import MaskedTokenHead
+from keras_attn.models.new_head import with_new_head
 from keras_attn.models.preset_model import PresetModel
+
+# What another head keeps of a model.
+_TRUNK = ("embedding", "encoder", "segment_embedding", "pooler")
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
@@ -222,16 +226,6 @@ class BERT(PresetModel):
             A new model; its head, and its pooler if this model has none, are
             new as well.
         """
-        config = {**self.get_config(), **overrides}
-        if "quantized" in config:
-            raise ValueError(
-                "A quantised model has no weights to copy into another one. "
-                "Call `with_head` first, then `quantize`."
-            )
-        config |= {"head": head, "num_classes": num_classes, "name": None}
-        model = self.from_config(config)
-        for part in ("embedding", "encoder", "segment_embedding", "pooler"):
-            old, new = getattr(self, part), getattr(model, part)
-            if old is not None and new is not None:
-                new.set_weights(old.get_weights())
-        return model
+        return with_new_head(
+            self, _TRUNK, **overrides, head=head, num_classes=num_classes
+        )

@@ -6,6 +6,7 @@ from keras_attn.embeddings.patch import grid_of
 from keras_attn.embeddings.token import TokenEmbedding
 from keras_attn.models.logits_bias import LogitsBias
 from keras_attn.models.masked_token_head import MaskedTokenHead
+from keras_attn.models.new_head import with_new_head
 from keras_attn.models.preset_model import PresetModel
 from keras_attn.models.vilbert import heads
 from keras_attn.models.vilbert.make_streams import make_streams
@@ -270,19 +271,9 @@ class ViLBERT(PresetModel):
             A new model; its head, and its poolers if this model has none, are
             new as well.
         """
-        config = {**self.get_config(), **overrides}
-        if "quantized" in config:
-            raise ValueError(
-                "A quantised model has no weights to copy into another one. "
-                "Call `with_head` first, then `quantize`."
-            )
-        config |= {"head": head, "num_classes": num_classes, "name": None}
-        model = self.from_config(config)
-        for part in _TRUNK:
-            old, new = getattr(self, part), getattr(model, part)
-            if old is not None and new is not None:
-                new.set_weights(old.get_weights())
-        return model
+        return with_new_head(
+            self, _TRUNK, **overrides, head=head, num_classes=num_classes
+        )
 
 
 def _regions_of(inputs, patches):
