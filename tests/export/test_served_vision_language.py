@@ -11,10 +11,10 @@ from keras_attn.export import serve
 from tests.export import echo
 from tests.export import served
 from tests.export.image_files import GOOD
-from tests.export.tasks.test_vision_language import GRID
-from tests.export.tasks.test_vision_language import LABELS
-from tests.export.tasks.test_vision_language import TOKENIZER
-from tests.export.tasks.test_vision_language import vilbert
+from tests.export.tasks.images.test_vision_language import GRID
+from tests.export.tasks.images.test_vision_language import LABELS
+from tests.export.tasks.images.test_vision_language import TOKENIZER
+from tests.export.tasks.images.test_vision_language import vilbert
 
 
 @pytest.mark.slow

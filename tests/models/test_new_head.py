@@ -3,11 +3,14 @@ import pytest
 
 from keras_attn.models import BERT
 from keras_attn.models.new_head import with_new_head
+from tests.models.stepping import set_random
 
 
-@pytest.fixture(scope="module")
-def model():
-    return BERT(7, num_layers=1, num_heads=2, units=4, head="masked_lm")
+@pytest.fixture
+def model(rng):
+    model = BERT(7, num_layers=1, num_heads=2, units=4, head="masked_lm")
+    set_random(model, rng)
+    return model
 
 
 def test_parts_are_copied_and_all_else_is_new(model):
