@@ -18,6 +18,7 @@ from keras_attn.export.tasks.task import Task
 from keras_attn.image.boxes import boxes_inside
 from keras_attn.image.file_size import MAX_PIXELS
 from keras_attn.models.vilbert.model import ViLBERT
+from keras_attn.models.vilbert.region_embedding import has_area
 from keras_attn.text.tokenizer import Tokenizer
 
 _EXAMPLE_BOXES = [[0.0, 0.0, 0.5, 1.0], [0.25, 0.5, 1.0, 1.0]]
@@ -38,11 +39,11 @@ class VisionLanguage(Task):
     "pretraining") `alignment`, (batch,), how probable it is that the text
     describes the image; `rank` ("retrieval") `score`, (batch,); `refer`
     ("referring") `region`, (batch,) int64, and `scores`, (batch, regions)
-    probabilities. `attention`, of every head, answers the last co-attention,
-    the mean of its heads: `text_to_regions`, (batch, tokens, regions), and
-    `regions_to_text`, (batch, regions, tokens), START and END included, where
-    regions are (rows, columns) of patches if there are any; what is missing to
-    1 goes to the image as a whole.
+    probabilities, 0 for padding. `attention`, of every head, answers the last
+    co-attention, the mean of its heads: `text_to_regions`, (batch, tokens,
+    regions), and `regions_to_text`, (batch, regions, tokens), START and END
+    included, where regions are (rows, columns) of patches if there are any;
+    what is missing to 1 goes to the image as a whole.
 
     A row is `valid` if its text has a token and is UTF-8, its file can be
     read, its features are finite, and it has regions, none of them outside of
@@ -132,8 +133,7 @@ class VisionLanguage(Task):
         }
         made = []
         if self.model.config["head"] in verbs:
-            verb, say = verbs[self.model.config["head"]]
-            made.append(self._signature(verb, self._of_outputs(say)))
+            made.append(self._signature(*verbs[self.model.config["head"]]))
         made.append(self._signature("attention", self._attention))
         return made
 
@@ -172,30 +172,29 @@ class VisionLanguage(Task):
         inputs["boxes"] = tf.where(kept, boxes, 0.0)
         return inputs, valid & seen, rows["truncated"]
 
-    def _of_outputs(self, say):
-        def respond(inputs):
-            outputs = self._predict(inputs)
-            outputs = tf.nest.map_structure(
-                lambda x: tf.cast(x, tf.float32), outputs
-            )
-            return say(outputs)
+    def _outputs(self, inputs):
+        return tf.nest.map_structure(
+            lambda x: tf.cast(x, tf.float32), self._predict(inputs)
+        )
 
-        return respond
-
-    def _answer(self, logits):
-        scores = tf.nn.softmax(logits)  # (batch, classes)
+    def _answer(self, inputs):
+        scores = tf.nn.softmax(self._outputs(inputs))  # (batch, classes)
         return {"answer": self.labels(scores), "scores": scores}
 
-    def _align(self, outputs):
-        logits = outputs["alignment"] if isinstance(outputs, dict) else outputs
+    def _align(self, inputs):
+        logits = self._outputs(inputs)
+        logits = logits["alignment"] if isinstance(logits, dict) else logits
         return {"alignment": tf.nn.softmax(logits)[:, 1]}
 
-    def _rank(self, scores):
-        return {"score": scores[:, 0]}
+    def _rank(self, inputs):
+        return {"score": self._outputs(inputs)[:, 0]}
 
-    def _refer(self, logits):
-        logits = logits[..., 0]  # (batch, regions)
-        return {"region": tf.argmax(logits, -1), "scores": tf.sigmoid(logits)}
+    def _refer(self, inputs):
+        scores = tf.sigmoid(self._outputs(inputs)[..., 0])  # (batch, regions)
+        if self.images is None:
+            # What pads a row is no region that a text could refer to.
+            scores = tf.where(has_area(inputs["boxes"]), scores, 0.0)
+        return {"region": tf.argmax(scores, -1), "scores": scores}
 
     def _attention(self, inputs):
         *_, forth, back = self.model.read(inputs, return_attention_scores=True)
