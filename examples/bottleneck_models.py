@@ -7,12 +7,9 @@ from keras_attn import models
 
 DROPOUT = 0.1
 
-# Words on either side of a position that attention sees: about a clause.
-HALF_WIDTH = 12
-
-# Positions are two waves of 2π and 8π words, which come again after 25 words:
-# as many as attention sees.
-WAVES = {"units": 4, "base": 16.0}
+# A decoder that is wrong about its state now and then cannot count on it, and
+# so cannot count clauses with it: six are more than it has learned to count.
+STATE_DROPOUT = 0.2
 
 
 def recurrent(*, bidirectional=True, reverse=False):
@@ -34,27 +31,27 @@ def recurrent(*, bidirectional=True, reverse=False):
 
 
 def attending(units, num_source, num_target):
-    """A GRU that writes and, at each step, attends to the words near by.
+    """A GRU that writes and, at each step, attends to the source.
 
     A network that reads short sources learns to count their clauses, from both
-    ends, and is lost in longer ones. So a word is known here by itself, by its
-    neighbours and by waves: attention goes on from where it was.
+    ends, and is lost in longer ones. So a word is known here by itself and by
+    its neighbours, and attention is told where it was.
     """
     words = keras.Input((None, units))
-    near = layers.MaskedConvolution(3 * units // 8, 5)(words)
+    near = layers.MaskedConvolution(units, 5)(words)
     memory = keras.layers.Concatenate()([words, near])
     memory = keras.layers.Dropout(DROPOUT)(memory)
-    memory = layers.SinePosition(merge="concat", **WAVES)(memory)
-    last = keras.layers.GRU(units)(words)
+    mean = keras.layers.GlobalAveragePooling1D()(words)
     return models.RNNSeq2Seq(
         num_source,
         num_target,
         cell="gru",
         units=units,
-        encoder=keras.Model(words, [memory, last]),
-        attention=layers.LocalAttention(HALF_WIDTH, alignment="monotonic"),
-        context="attentional",
+        encoder=keras.Model(words, [memory, mean]),
+        attention=layers.LocationSensitiveAttention(units // 2, filters=8),
+        readout="maxout",
         dropout=DROPOUT,
+        state_dropout=STATE_DROPOUT,
     )
 
 

@@ -5,6 +5,7 @@ from keras_attn.attention.co_attention import CoAttention
 from keras_attn.attention.dot import DotAttention
 from keras_attn.attention.local import LocalAttention
 from keras_attn.attention.locality import LocalitySelfAttention
+from keras_attn.attention.location_sensitive import LocationSensitiveAttention
 from keras_attn.attention.multi_head import MultiHeadAttention
 from keras_attn.attention.multiplicative import MultiplicativeAttention
 from keras_attn.attention.pooling import AttentionPooling
@@ -45,6 +46,7 @@ __all__ = [
     "LearnedPosition",
     "LocalAttention",
     "LocalitySelfAttention",
+    "LocationSensitiveAttention",
     "MaskedConvolution",
     "MultiHeadAttention",
     "MultiplicativeAttention",

@@ -31,6 +31,9 @@ CONTRACTS = {
     "layers.LearnedPosition": "embeddings/test_learned_position.py",
     "layers.LocalAttention": "attention/test_local.py",
     "layers.LocalitySelfAttention": "attention/test_locality.py",
+    "layers.LocationSensitiveAttention": (
+        "attention/test_location_sensitive.py"
+    ),
     "layers.MaskedConvolution": "blocks/test_masked_convolution.py",
     "layers.MultiHeadAttention": "attention/test_multi_head.py",
     "layers.MultiplicativeAttention": "attention/test_multiplicative.py",

@@ -149,6 +149,7 @@ class SingleHeadAttention(Layer):
         return_attention_scores=False,
         use_causal_mask=False,
         training=None,
+        **more,
     ):
         """Attend to a memory, as `call` does to what it was made of.
 
@@ -158,6 +159,7 @@ class SingleHeadAttention(Layer):
             query_positions, query_mask, attention_mask,
                 return_attention_scores, use_causal_mask, training: As for
                 `call`.
+            more: What the `attend` of a subclass takes besides.
 
         Returns:
             As `call`.
@@ -185,6 +187,7 @@ class SingleHeadAttention(Layer):
             dropout=dropout,
             seed=self.seed_generator.next() if dropout else None,
             return_weights=return_attention_scores,
+            **more,
         )
         output = masks.zero_padding(output, query_mask)
         if not return_attention_scores:

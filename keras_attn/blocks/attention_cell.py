@@ -10,6 +10,7 @@ from keras_attn.base.layer import Layer
 from keras_attn.blocks import cells
 from keras_attn.blocks.fresh_config import restored
 from keras_attn.blocks.fresh_config import unshared
+from keras_attn.ops.checks import agree
 
 CONTEXTS = ("input", "readout", "layer", "attentional")
 
@@ -33,12 +34,16 @@ class AttentionCell(Layer):
         attention: One of our attention layers.
         context: How the context is used, as above.
         gate: Whether the context is gated.
+        state_dropout: Fraction of the wrapped cell's states dropped before
+            each step while training, others at every step: a decoder that
+            cannot trust its state looks at the memory again.
 
     Call arguments:
         inputs: (batch, features), one step of them.
         memory: (batch, key, memory_features).
         states: List of (batch, size): the cell's states, then for
-            "attentional" h̃; zeros if not given.
+            "attentional" h̃, then for `LocationSensitiveAttention` where it
+            looked, (batch, key, 2); what a sequence starts from if not given.
         memory_mask: (batch, key), False for padding.
         training: Whether anything is dropped.
 
@@ -58,9 +63,11 @@ class AttentionCell(Layer):
         *,
         context: str = "input",
         gate: bool = False,
+        state_dropout: float = 0.0,
         **kwargs,
     ):
         super().__init__(**kwargs)
+        argument_checks.rate(state_dropout, "state_dropout")
         cells.check_cell(cell)
         argument_checks.choice(context, "context", CONTEXTS)
         checks.attends_to_memory(attention)
@@ -75,6 +82,10 @@ class AttentionCell(Layer):
         self.attention = attention
         self.context = context
         self.gate = gate
+        self.state_dropout = state_dropout
+        self.drop = keras.layers.Dropout(state_dropout, dtype=self.dtype_policy)
+        # Whether the attention goes on from where it was.
+        self._is_located = hasattr(attention, "next_location")
         self.gate_dense = self.attentional_dense = None
         if gate:
             self.gate_dense = keras.layers.Dense(
@@ -120,15 +131,11 @@ class AttentionCell(Layer):
     def call(
         self, inputs, memory, states=None, *, memory_mask=None, training=None
     ):
+        memory = self.project_memory(memory, mask=memory_mask)
         if states is None:
-            states = self.zero_states(ops.shape(inputs)[0])
+            states = self.zero_states(memory)
         cells.forget_dropout(self.cell)
-        outputs, states = self.step(
-            inputs,
-            states,
-            self.project_memory(memory, mask=memory_mask),
-            training=training,
-        )
+        outputs, states = self.step(inputs, states, memory, training=training)
         cells.forget_dropout(self.cell)
         return (ops.cast(outputs["output"], self.compute_dtype), *states)
 
@@ -151,7 +158,7 @@ class AttentionCell(Layer):
         Args:
             inputs: (batch, features), or a step of what
                 `cells.project_inputs` made.
-            states: List of (batch, size), as for the call.
+            states: List of tensors, as for the call.
             memory: What `project_memory` returned.
             positions: (batch or 1,), which step this is, for attention that
                 knows positions; 0 if not given.
@@ -169,13 +176,24 @@ class AttentionCell(Layer):
             "attentional": self._attentional_vector,
         }[self.context]
 
+        location = None
+        if self._is_located:
+            *states, location = states
+        if self.state_dropout:
+            number = len(cells.state_sizes(self.cell))
+            dropped = [self.drop(x, training=training) for x in states[:number]]
+            states = [*dropped, *states[number:]]
+
         def attend(query):
-            return self._attend(query, memory, positions, training)
+            return self._attend(query, memory, positions, location, training)
 
         def step_cell(cell, x, states, more=None):
             return cells.step_cell(cell, x, states, training, more=more)
 
         output, states, seen = advance(inputs, states, attend, step_cell)
+        if self._is_located:
+            location = self.attention.next_location(location, seen["weights"])
+            states = [*states, location]
         return {"output": output, **seen}, states
 
     @property
@@ -184,32 +202,42 @@ class AttentionCell(Layer):
         width = cells.output_size(self.cell)
         return width + (self.context_size if self.context == "readout" else 0)
 
-    def zero_states(self, rows) -> list:
-        """The states of (rows, size) that a sequence starts from."""
-        return self.as_states(None, rows)
+    def zero_states(self, memory: dict) -> list:
+        """The states that a sequence starts from.
 
-    def as_states(self, given, rows) -> list:
+        Args:
+            memory: What `project_memory` returned.
+        """
+        return self.as_states(None, memory)
+
+    def as_states(self, given, memory: dict) -> list:
         """Take what a user gave as the states to start from.
 
         Args:
             given: The cell's states, a tensor or a nest of them; or all that
                 a call returned; None for those that the cell starts from.
-            rows: How many.
+            memory: What `project_memory` returned.
 
         Returns:
-            List of (rows, size) tensors.
+            List of tensors, rows being the first axis of each.
         """
-        if self.context != "attentional":
-            return cells.as_states(self.cell, given, rows)
-        given = None if given is None else tree.flatten(given)
-        if given and len(given) == len(cells.state_sizes(self.cell)) + 1:
-            *given, fed = given
-            cells.check_states([fed], [cells.output_size(self.cell)])
-        else:
+        rows = ops.shape(memory["key"])[0]
+        further = []
+        if self.context == "attentional":
             size = cells.output_size(self.cell)
-            fed = ops.zeros((rows, size), self.compute_dtype)
-        fed = ops.cast(fed, self.compute_dtype)
-        return [*cells.as_states(self.cell, given, rows), fed]
+            further.append(ops.zeros((rows, size), self.compute_dtype))
+        if self._is_located:
+            further.append(self.attention.start_location(memory))
+        given = None if given is None else tree.flatten(given)
+        number = len(cells.state_sizes(self.cell))
+        if given and further and len(given) == number + len(further):
+            given, fresh, further = given[:number], further, given[number:]
+            _check_further(further, fresh)
+            further = [
+                ops.cast(x, like.dtype)
+                for x, like in zip(further, fresh, strict=True)
+            ]
+        return [*cells.as_states(self.cell, given, rows), *further]
 
     def get_config(self):
         return {
@@ -218,6 +246,7 @@ class AttentionCell(Layer):
             "attention": unshared(self.attention),
             "context": self.context,
             "gate": self.gate,
+            "state_dropout": self.state_dropout,
         }
 
     @classmethod
@@ -257,7 +286,7 @@ class AttentionCell(Layer):
         """The hidden state, of a stack the last one's: by custom the first."""
         return cells.states_by_layer(self.cell, states)[-1][0]
 
-    def _attend(self, query, memory, positions, training):
+    def _attend(self, query, memory, positions, location, training):
         # No slices of the vectors: the gradient of one is a copy.
         context, weights = self.attention.attend_memory(
             ops.expand_dims(query, 1),
@@ -265,6 +294,7 @@ class AttentionCell(Layer):
             query_positions=None if positions is None else positions[:, None],
             return_attention_scores=True,
             training=training,
+            **({"location": location} if self._is_located else {}),
         )
         context = ops.reshape(context, (-1, self.context_size))
         if self.gate:
@@ -274,6 +304,20 @@ class AttentionCell(Layer):
             "context": context,
             "weights": weights[..., 0, :],
         }
+
+
+def _check_further(given, wanted):
+    """Refuse states beside those of the wrapped cell that do not fit."""
+    for x, like in zip(given, wanted, strict=True):
+        if len(x.shape) != len(like.shape) or not agree(
+            x.shape[-1], like.shape[-1]
+        ):
+            shapes = [tuple(each.shape) for each in (x, like)]
+            raise ValueError(
+                "`initial_state` must be the states of the wrapped cell, or "
+                f"all that a call returned. Received one of shape {shapes[0]} "
+                f"in place of {shapes[1]}."
+            )
 
 
 def _joined(*vectors):

@@ -160,7 +160,7 @@ class AttentionRNN(Layer):
         outcome = recur(
             step,
             (inputs, positions),
-            self.cell.as_states(states, ops.shape(inputs)[0]),
+            self.cell.as_states(states, memory),
             mask=mask,
             project=project,
         )

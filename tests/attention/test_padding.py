@@ -198,6 +198,7 @@ NAN = {
         *(carried, THREE, "LocalAttention", (2,)),
         {"alignment": "monotonic", "score": "dot"},
     ),
+    "location": (crossing, THREE, "LocationSensitiveAttention", (3,), {}),
     "self": (carried, ONE, "SelfAttention", (4,), {"use_bias": True}),
     "pooling": (carried, ONE, "AttentionPooling", (4,), {}),
     "encoder_post": (carried, ONE, "EncoderBlock", (2, 7), {}),

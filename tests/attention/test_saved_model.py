@@ -7,6 +7,7 @@ import pytest
 from keras_attn.attention.additive import AdditiveAttention
 from keras_attn.attention.dot import DotAttention
 from keras_attn.attention.local import LocalAttention
+from keras_attn.attention.location_sensitive import LocationSensitiveAttention
 from keras_attn.attention.multi_head import MultiHeadAttention
 from keras_attn.attention.multiplicative import MultiplicativeAttention
 from keras_attn.attention.pooling import AttentionPooling
@@ -86,6 +87,7 @@ def lectures():
             "additive": AdditiveAttention(7)(query, value),
             "multiplicative": MultiplicativeAttention(units=3)(query, value),
             "local": LocalAttention(2)(query, value),
+            "location": LocationSensitiveAttention(6)(query, value),
             "self": SelfAttention(5, causal=True)(value),
             "pooling": AttentionPooling(8)(value),
         },

@@ -69,7 +69,17 @@ def step_cell(cell, x, states):
     return x, after
 
 
-def scores(attention, query, memory, position, mask):
+def location_features(attention, location):
+    """F * location: (batch, key, filters) of (batch, key, 2)."""
+    kernel = np.array(attention.location_filters.kernel)
+    half, length = len(kernel) // 2, location.shape[1]
+    padded = np.pad(location, [(0, 0), (half, half), (0, 0)])
+    return sum(
+        padded[:, k : k + length] @ each for k, each in enumerate(kernel)
+    )
+
+
+def scores(attention, query, memory, mask, location):
     """(batch, key) scores, and the gains of the weights."""
     kind = type(attention).__name__
     if kind == "DotAttention":
@@ -77,12 +87,16 @@ def scores(attention, query, memory, position, mask):
     if kind == "MultiplicativeAttention":
         (w,) = arrays(attention)
         return np.einsum("bf,fg,bkg->bk", query, w, memory), 1.0
-    if kind == "AdditiveAttention":
+    if kind in ("AdditiveAttention", "LocationSensitiveAttention"):
         w_q, w_k = (
             x.kernel for x in (attention.query_dense, attention.key_dense)
         )
-        hidden = np.tanh((query @ w_q)[:, None] + memory @ np.array(w_k))
-        return hidden @ np.array(attention.score_vector), 1.0
+        hidden = (query @ w_q)[:, None] + memory @ np.array(w_k)
+        if kind == "LocationSensitiveAttention":
+            # Chorowski et al. 2015, equations 8 and 9.
+            u = np.array(attention.location_dense.kernel)
+            hidden = hidden + location_features(attention, location) @ u
+        return np.tanh(hidden) @ np.array(attention.score_vector), 1.0
     # Luong's local attention, predictive.
     w_p = np.array(attention.position_dense.kernel)
     v_p = np.array(attention.position_vector)
@@ -97,14 +111,19 @@ def scores(attention, query, memory, position, mask):
     return found, np.exp(-(distance**2) / (2 * (d / 2) ** 2))
 
 
-def attend(cell, query, memory, position, mask):
-    """The context (batch, features) and the weights (batch, key)."""
-    found, gain = scores(cell.attention, query, memory, position, mask)
+def attend(cell, query, memory, mask, location):
+    """The context (batch, features) and the weights (batch, key).
+
+    `location`, (batch, key, 2), becomes these weights and the sum of all.
+    """
+    found, gain = scores(cell.attention, query, memory, mask, location)
     weights = oracle.softmax(np.where(mask, found, -np.inf)) * gain
     context = np.einsum("bk,bkf->bf", weights, memory)
     if cell.gate:
         w, b = arrays(cell.gate_dense)
         context = sigmoid(query @ w + b) * context
+    location[..., 0] = weights
+    location[..., 1] += weights
     return context, weights
 
 
@@ -131,21 +150,23 @@ def decode(cell, inputs, memory, mask=None, states=None):
             for each in stack
         ]
     fed = np.zeros((batch, states[-1][0].shape[-1]))
+    location = np.zeros((*memory.shape[:2], 2))
+    location[np.arange(batch), mask.argmax(axis=-1), 0] = 1.0
     outputs, seen = [], []
     for t in range(inputs.shape[1]):
         x = inputs[:, t]
         if cell.context == "input":
             query = states[-1][0]
-            context, weights = attend(cell, query, memory, t, mask)
+            context, weights = attend(cell, query, memory, mask, location)
             x = np.concatenate([x, context], axis=-1)
             output, states = step_cell(cell.cell, x, states)
         elif cell.context == "readout":
             s, states = step_cell(cell.cell, x, states)
-            context, weights = attend(cell, s, memory, t, mask)
+            context, weights = attend(cell, s, memory, mask, location)
             output = np.concatenate([s, context], axis=-1)
         elif cell.context == "layer":
             s, below = step_cell(stack[0], x, states[:1])
-            context, weights = attend(cell, s, memory, t, mask)
+            context, weights = attend(cell, s, memory, mask, location)
             output, above = np.concatenate([s, context], axis=-1), []
             for each, own in zip(stack[1:], states[1:], strict=True):
                 output, own = step_cell(each, output, [own])
@@ -154,7 +175,7 @@ def decode(cell, inputs, memory, mask=None, states=None):
         else:
             x = np.concatenate([x, fed], axis=-1)
             s, states = step_cell(cell.cell, x, states)
-            context, weights = attend(cell, s, memory, t, mask)
+            context, weights = attend(cell, s, memory, mask, location)
             (w_c,) = arrays(cell.attentional_dense)
             output = np.tanh(np.concatenate([context, s], axis=-1) @ w_c)
             fed = output
@@ -163,4 +184,6 @@ def decode(cell, inputs, memory, mask=None, states=None):
     flat = [state for own in states for state in own]
     if cell.context == "attentional":
         flat.append(fed)
+    if type(cell.attention).__name__ == "LocationSensitiveAttention":
+        flat.append(location)
     return np.stack(outputs, 1), np.stack(seen, 1), flat

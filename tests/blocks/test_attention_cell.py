@@ -16,6 +16,9 @@ ATTENTION = {
     "multiplicative": lambda: layers.MultiplicativeAttention(dtype="float64"),
     "additive": lambda: layers.AdditiveAttention(8, dtype="float64"),
     "local": lambda: layers.LocalAttention(2, dtype="float64"),
+    "location": lambda: layers.LocationSensitiveAttention(
+        8, filters=2, kernel_size=3, dtype="float64"
+    ),
 }
 MASK = np.array([[True] * 6, [True] * 4 + [False] * 2])
 
@@ -65,7 +68,7 @@ def test_step_by_step_matches_the_equations(kind, score, context, rng):
     set_random(cell, rng)
     wanted, weights, last = recurrences.decode(cell, inputs, memory, MASK)
     projected = cell.project_memory(memory, mask=MASK)
-    states = cell.zero_states(2)
+    states = cell.zero_states(projected)
     for t in range(4):
         outputs, states = cell.step(
             tf.constant(inputs[:, t]),
@@ -111,13 +114,13 @@ def test_padding_only_gives_a_context_of_zeros(inputs, memory):
     cell = AttentionCell(keras.layers.GRUCell(4), layers.AdditiveAttention(7))
     cell.build((2, 3), (2, 6, 5))
     mask = np.zeros((2, 6), "bool")
-    outputs, _ = cell.step(
-        inputs, cell.zero_states(2), cell.project_memory(memory, mask=mask)
-    )
-    np.testing.assert_array_equal(outputs["context"], np.zeros((2, 5)))
-    empty = cell.project_memory(memory[:, :0])
-    outputs, _ = cell.step(inputs, cell.zero_states(2), empty)
-    np.testing.assert_array_equal(outputs["context"], np.zeros((2, 5)))
+    for projected in (
+        cell.project_memory(memory, mask=mask),
+        cell.project_memory(memory[:, :0]),
+    ):
+        states = cell.zero_states(projected)
+        outputs, _ = cell.step(inputs, states, projected)
+        np.testing.assert_array_equal(outputs["context"], np.zeros((2, 5)))
 
 
 def test_a_stack_is_asked_for_where_the_context_goes_to_the_next_layer():

@@ -67,7 +67,7 @@ def test_a_server_writes_what_the_forward_pass_would(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("attention", ["additive", None])
+@pytest.mark.parametrize("attention", ["additive", "location", None])
 def test_a_server_translates_as_the_forward_pass_would(attention, tmp_path):
     model = RNNSeq2Seq(
         SOURCE.vocabulary_size,

@@ -154,9 +154,10 @@ class CaptionDecoder(Layer):
         memory = ops.cast(memory, self.compute_dtype)
         mean = ops.mean(memory, axis=1)
         states = [dense(mean) for dense in self.first_states]
-        states = cells.as_states(self.recurrent_cell, states, None)
         if self.attending_cell is not None:
-            return states, self.attending_cell.project_memory(memory)
+            memory = self.attending_cell.project_memory(memory)
+            return self.attending_cell.as_states(states, memory), memory
+        states = cells.as_states(self.recurrent_cell, states, None)
         return states, {"context": mean} if self.context == "input" else {}
 
     def step(self, inputs, states, memory, training=None):

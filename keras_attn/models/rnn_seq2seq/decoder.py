@@ -34,7 +34,7 @@ class RecurrentDecoder(Layer):
             has as many layers.
         bidirectional: Whether the encoder reads in both directions.
         attention: An attention layer, or None.
-        context: As for `AttentionCell`.
+        context, state_dropout: As for `AttentionCell`.
         constant_context: Whether every step is fed the encoder's last state.
         initial_state: "final" or "backward".
         readout, readout_units: None or "maxout", and its width.
@@ -66,11 +66,18 @@ class RecurrentDecoder(Layer):
         readout_units: int | None = None,
         use_bias: bool = True,
         dropout: float = 0.0,
+        state_dropout: float = 0.0,
         **kwargs,
     ):
         super().__init__(**kwargs)
         argument_checks.choice(readout, "readout", READOUTS)
         _check_maxout(readout, attention, context)
+        if state_dropout and attention is None:
+            raise ValueError(
+                "`state_dropout` is for decoders that can look again: without "
+                "attention the state is all they know of the source. "
+                f"Received: attention=None, state_dropout={state_dropout}"
+            )
         own = {"dtype": self.dtype_policy}
         self.cell = cell
         self.units = units
@@ -84,6 +91,7 @@ class RecurrentDecoder(Layer):
         self.readout_units = readout_units
         self.use_bias = use_bias
         self.dropout = dropout
+        self.state_dropout = state_dropout
         self.supports_masking = True
         stack = cells.make_cell(
             cell, units, num_layers, use_bias=use_bias, dropout=dropout, **own
@@ -91,7 +99,13 @@ class RecurrentDecoder(Layer):
         if attention is None:
             self.rnn = Recurrent(stack, **own)
         else:
-            attending = AttentionCell(stack, attention, context=context, **own)
+            attending = AttentionCell(
+                stack,
+                attention,
+                context=context,
+                state_dropout=state_dropout,
+                **own,
+            )
             self.rnn = AttentionRNN(attending, return_sequences=True, **own)
         self.start_states = InitialState(
             initial_state,
@@ -185,7 +199,7 @@ class RecurrentDecoder(Layer):
             constant["context"] = self.start_states.last_hidden(final)
         states = self.start_states(list(final))
         if self.attention is not None:
-            states = self.rnn.cell.as_states(states, ops.shape(memory)[0])
+            states = self.rnn.cell.as_states(states, constant["memory"])
         return states, constant
 
     def step(self, inputs, states, constant, positions):
@@ -232,6 +246,7 @@ class RecurrentDecoder(Layer):
             "readout_units": self.readout_units,
             "use_bias": self.use_bias,
             "dropout": self.dropout,
+            "state_dropout": self.state_dropout,
         }
 
     @classmethod

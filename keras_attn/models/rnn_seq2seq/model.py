@@ -6,6 +6,7 @@ from keras import ops
 from keras_attn.attention.additive import AdditiveAttention
 from keras_attn.attention.dot import DotAttention
 from keras_attn.attention.local import LocalAttention
+from keras_attn.attention.location_sensitive import LocationSensitiveAttention
 from keras_attn.attention.multiplicative import MultiplicativeAttention
 from keras_attn.base import argument_checks
 from keras_attn.base.state import State
@@ -41,14 +42,15 @@ class RNNSeq2Seq(PresetModel):
             the recurrent encoder: of (batch, source, embedding_dim) it makes
             the memory and the last states, as many as the encoder would.
         initial_state: "final", or "backward" for tanh(W_s ←h).
-        attention: None, "dot", "multiplicative", "additive", "local", or one
-            of our attention layers.
-        attention_units: Of "additive"; `units` if not given.
+        attention: None, "dot", "multiplicative", "additive", "location",
+            "local", or one of our attention layers.
+        attention_units: Of "additive" and "location"; `units` if not given.
         context: "input", "readout", "layer" or "attentional"; see
             `AttentionCell`.
         constant_context: Whether every step is fed h.
         readout, readout_units: "maxout" and its width, or None.
         use_bias, dropout: Of the networks.
+        state_dropout: Of a decoder with attention; see `AttentionCell`.
         pad_id: The id that is padding; None if none is.
         forced_end_id: What `generate` puts last where a text is cut off.
 
@@ -88,6 +90,7 @@ class RNNSeq2Seq(PresetModel):
         readout_units: int | None = None,
         use_bias: bool = True,
         dropout: float = 0.0,
+        state_dropout: float = 0.0,
         pad_id: int | None = 0,
         forced_end_id: int | None = None,
         dtype=None,
@@ -130,6 +133,7 @@ class RNNSeq2Seq(PresetModel):
             initial_state=initial_state,
             readout=readout,
             readout_units=readout_units,
+            state_dropout=state_dropout,
             name="decoder",
             **shared,
         )
@@ -267,6 +271,7 @@ def _make_attention(attention, units, dtype):
         "dot": lambda: DotAttention(score="dot", dtype=dtype),
         "multiplicative": lambda: MultiplicativeAttention(dtype=dtype),
         "additive": lambda: AdditiveAttention(units, dtype=dtype),
+        "location": lambda: LocationSensitiveAttention(units, dtype=dtype),
         "local": lambda: LocalAttention(_LOCAL_HALF_WIDTH, dtype=dtype),
     }
     argument_checks.choice(attention, "attention", (None, *made))

@@ -39,6 +39,7 @@ KINDS = {
         "reverse_source": True,
     },
     "dot_readout": {"attention": "dot", "context": "readout"},
+    "location": {"attention": "location", "context": "attentional"},
     "local_layer": {
         "cell": "simple",
         "num_layers": 2,
@@ -160,7 +161,7 @@ def test_matches_the_equations_and_steps_and_padding(kind, batch, rng):
     )
 
 
-@pytest.mark.parametrize("kind", ["bahdanau", "luong"])
+@pytest.mark.parametrize("kind", ["bahdanau", "luong", "location"])
 def test_the_alignment_says_where_each_token_looked(kind, batch, rng):
     model = make(rng, **KINDS[kind])
     found = model.alignment(batch, batch["target"])
@@ -232,8 +233,9 @@ def test_a_sources_end_may_be_the_targets_start(search, rng):
     np.testing.assert_array_equal(tokens[:, 0], [4, 4])
 
 
-def test_sources_of_padding_or_of_nothing_give_a_defined_answer(rng):
-    model = make(rng, **KINDS["bahdanau"])
+@pytest.mark.parametrize("kind", ["bahdanau", "location"])
+def test_sources_of_padding_or_of_nothing_give_a_defined_answer(kind, rng):
+    model = make(rng, **KINDS[kind])
     batch = {"source": np.zeros((2, 3), "int32"), "target": np.ones((2, 4))}
     only_padding = model(batch)
     assert np.isfinite(only_padding).all()
@@ -243,8 +245,11 @@ def test_sources_of_padding_or_of_nothing_give_a_defined_answer(rng):
 
 
 @pytest.mark.slow
-def test_any_batch_and_length_in_one_graph_that_servers_accept(batch, rng):
-    model = make(rng, **KINDS["luong"])
+@pytest.mark.parametrize("kind", ["luong", "location"])
+def test_any_batch_and_length_in_one_graph_that_servers_accept(
+    kind, batch, rng
+):
+    model = make(rng, **KINDS[kind])
 
     def two_steps(source):
         state = model.encode(source, 2)
