@@ -41,6 +41,7 @@ class Config:
     most_clauses: int = 6
     units: int = 128
     batch_size: int = 64
+    hidden_words: float = 0.2
     learning_rate: float = 3e-3
     models: str = ",".join(BUILD)
     folder: str = "build/bottleneck"
@@ -140,9 +141,12 @@ def gradient_norms(model, inputs, labels):
 
 
 def make_batches(config, words, phrases, seed):
-    """Short sentences, padded no further than they need."""
+    """Short sentences, padded no further than they need, some words hidden.
+
+    Who cannot rely on the word before (Bowman et al. 2016) looks at the source.
+    """
     pairs = phrases.map(lambda row: {side: row[side] for side in SIDES})
-    return data.batches(
+    batches = data.batches(
         data.translation(pairs, words.source, words.target),
         config.batch_size,
         lengths=LENGTHS,
@@ -150,7 +154,20 @@ def make_batches(config, words, phrases, seed):
         shuffle=config.num_examples,
         seed=seed,
         drop_remainder=False,
-    )
+    ).repeat()
+
+    def hide(number, batch):
+        inputs, labels = batch
+        fed = inputs["target"]
+        chosen = (
+            tf.random.stateless_uniform(tf.shape(fed), [seed, number])
+            < config.hidden_words
+        )
+        is_word = (fed != 0) & (fed != words.target.start_id)
+        fed = tf.where(chosen & is_word, words.target.unknown_id, fed)
+        return {**inputs, "target": fed}, labels
+
+    return batches.enumerate().map(hide)
 
 
 def train(config, name, words, phrases, seed):
@@ -170,7 +187,7 @@ def train(config, name, words, phrases, seed):
         jit_compile=False,
     )
     model.fit(
-        make_batches(config, words, phrases, seed).repeat(),
+        make_batches(config, words, phrases, seed),
         steps_per_epoch=config.steps,
         shuffle=False,
         verbose=2,

@@ -10,6 +10,7 @@ DROPOUT = 0.1
 # A decoder that is wrong about its state now and then cannot count on it, and
 # so cannot count clauses with it: six are more than it has learned to count.
 STATE_DROPOUT = 0.2
+NEAR = 8
 
 
 def recurrent(*, bidirectional=True, reverse=False):
@@ -38,7 +39,7 @@ def attending(units, num_source, num_target):
     its neighbours, and attention is told where it was.
     """
     words = keras.Input((None, units))
-    near = layers.MaskedConvolution(units, 5)(words)
+    near = layers.MaskedConvolution(int(NEAR), 5)(words)
     memory = keras.layers.Concatenate()([words, near])
     memory = keras.layers.Dropout(DROPOUT)(memory)
     mean = keras.layers.GlobalAveragePooling1D()(words)

@@ -24,6 +24,7 @@ def test_every_layer_is_behind_the_door():
         "LearnedPosition",
         "LocalAttention",
         "LocalitySelfAttention",
+        "LocationSensitiveAttention",
         "MaskedConvolution",
         "MultiHeadAttention",
         "MultiplicativeAttention",

@@ -2,7 +2,6 @@
 
 import keras
 from keras import ops
-from keras import tree
 
 from keras_attn.attention import checks
 from keras_attn.base import argument_checks
@@ -10,7 +9,6 @@ from keras_attn.base.layer import Layer
 from keras_attn.blocks import cells
 from keras_attn.blocks.fresh_config import restored
 from keras_attn.blocks.fresh_config import unshared
-from keras_attn.ops.checks import agree
 
 CONTEXTS = ("input", "readout", "layer", "attentional")
 
@@ -133,7 +131,7 @@ class AttentionCell(Layer):
     ):
         memory = self.project_memory(memory, mask=memory_mask)
         if states is None:
-            states = self.zero_states(memory)
+            states = self.as_states(None, memory)
         cells.forget_dropout(self.cell)
         outputs, states = self.step(inputs, states, memory, training=training)
         cells.forget_dropout(self.cell)
@@ -202,14 +200,6 @@ class AttentionCell(Layer):
         width = cells.output_size(self.cell)
         return width + (self.context_size if self.context == "readout" else 0)
 
-    def zero_states(self, memory: dict) -> list:
-        """The states that a sequence starts from.
-
-        Args:
-            memory: What `project_memory` returned.
-        """
-        return self.as_states(None, memory)
-
     def as_states(self, given, memory: dict) -> list:
         """Take what a user gave as the states to start from.
 
@@ -228,16 +218,7 @@ class AttentionCell(Layer):
             further.append(ops.zeros((rows, size), self.compute_dtype))
         if self._is_located:
             further.append(self.attention.start_location(memory))
-        given = None if given is None else tree.flatten(given)
-        number = len(cells.state_sizes(self.cell))
-        if given and further and len(given) == number + len(further):
-            given, fresh, further = given[:number], further, given[number:]
-            _check_further(further, fresh)
-            further = [
-                ops.cast(x, like.dtype)
-                for x, like in zip(further, fresh, strict=True)
-            ]
-        return [*cells.as_states(self.cell, given, rows), *further]
+        return cells.as_states(self.cell, given, rows, further)
 
     def get_config(self):
         return {
@@ -304,20 +285,6 @@ class AttentionCell(Layer):
             "context": context,
             "weights": weights[..., 0, :],
         }
-
-
-def _check_further(given, wanted):
-    """Refuse states beside those of the wrapped cell that do not fit."""
-    for x, like in zip(given, wanted, strict=True):
-        if len(x.shape) != len(like.shape) or not agree(
-            x.shape[-1], like.shape[-1]
-        ):
-            shapes = [tuple(each.shape) for each in (x, like)]
-            raise ValueError(
-                "`initial_state` must be the states of the wrapped cell, or "
-                f"all that a call returned. Received one of shape {shapes[0]} "
-                f"in place of {shapes[1]}."
-            )
 
 
 def _joined(*vectors):

@@ -8,6 +8,7 @@ from keras import tree
 
 from keras_attn.base import argument_checks
 from keras_attn.blocks import gates
+from keras_attn.ops.checks import agree
 
 KINDS = {
     "gru": keras.layers.GRUCell,
@@ -90,32 +91,42 @@ def zero_states(cell, rows) -> list:
     return [ops.zeros((rows, size), dtype) for size in state_sizes(cell)]
 
 
-def as_states(cell, given, rows) -> list:
+def as_states(cell, given, rows, further=()) -> list:
     """Take what a user gave as the states to start from.
 
     Args:
         cell: The cell.
         given: One tensor, or a nest of them in the cell's order; None for
-            those that the cell starts from itself.
+            those that the cell starts from itself. The further ones may
+            follow.
         rows: How many.
+        further: What is carried besides the cell's states, as it starts.
 
     Returns:
-        List of (rows, size) tensors in the cell's dtype.
+        List of (rows, size) tensors in the cell's dtype, and the further ones.
 
     Raises:
         ValueError: If there are more or fewer, or one has another width.
     """
+    further = list(further)
     if given is None:
-        return zero_states(cell, rows)
-    given = tree.flatten(given)
-    check_states(given, state_sizes(cell))
-    return [
+        return [*zero_states(cell, rows), *further]
+    given, sizes = tree.flatten(given), state_sizes(cell)
+    if len(given) == len(sizes) + len(further):
+        further = [
+            _as_further(x, start)
+            for x, start in zip(given[len(sizes) :], further, strict=True)
+        ]
+        given = given[: len(sizes)]
+    check_states(given, sizes)
+    own = [
         ops.cast(x, each.compute_dtype)
         for each, own in zip(
             layers_of(cell), states_by_layer(cell, given), strict=True
         )
         for x in own
     ]
+    return [*own, *further]
 
 
 def check_states(states: list, sizes: list[int]):
@@ -203,3 +214,15 @@ def forget_dropout(cell):
         if hasattr(each, "reset_dropout_mask"):
             each.reset_dropout_mask()
             each.reset_recurrent_dropout_mask()
+
+
+def _as_further(given, start):
+    """Take what was carried besides a cell's states; refuse what was not."""
+    shapes = tuple(given.shape), tuple(start.shape)
+    if len(shapes[0]) != len(shapes[1]) or not all(map(agree, *shapes)):
+        raise ValueError(
+            "`initial_state` must be the states of the wrapped cell, or all "
+            "that a call returned for memories of the same length. Received "
+            f"one of shape {shapes[0]} in place of {shapes[1]}."
+        )
+    return ops.cast(given, start.dtype)

@@ -68,7 +68,7 @@ def test_step_by_step_matches_the_equations(kind, score, context, rng):
     set_random(cell, rng)
     wanted, weights, last = recurrences.decode(cell, inputs, memory, MASK)
     projected = cell.project_memory(memory, mask=MASK)
-    states = cell.zero_states(projected)
+    states = cell.as_states(None, projected)
     for t in range(4):
         outputs, states = cell.step(
             tf.constant(inputs[:, t]),
@@ -110,6 +110,49 @@ def test_any_attention_and_any_cell_will_do(inputs, memory):
     assert outputs["weights"].shape == (2, 2, 6)  # of two heads
 
 
+def test_goes_on_from_all_that_a_call_returned(inputs, memory):
+    cell = AttentionCell(
+        keras.layers.GRUCell(4),
+        layers.LocationSensitiveAttention(7),
+        context="attentional",
+    )
+    _, *states = cell(inputs, memory)
+    assert [tuple(x.shape) for x in states] == [(2, 4), (2, 4), (2, 6, 2)]
+    projected = cell.project_memory(memory)
+    for actual, wanted in zip(
+        cell.as_states(states, projected), states, strict=True
+    ):
+        np.testing.assert_array_equal(actual, wanted)
+    # The cell's own alone: the others start anew.
+    _, fed, location = cell.as_states(states[:1], projected)
+    assert not np.any(fed) and np.all(location[:, 0, 0] == 1)
+    with pytest.raises(
+        ValueError, match=r"\(2, 6, 2\) in place of \(2, 3, 2\)"
+    ):
+        cell.as_states(states, cell.project_memory(memory[:, :3]))
+
+
+def test_states_are_dropped_before_each_step_of_training(inputs, memory):
+    cell = AttentionCell(
+        keras.layers.GRUCell(500),
+        layers.AdditiveAttention(7),
+        context="readout",
+        state_dropout=0.25,
+    )
+    cell.build((2, 3), (2, 6, 5))
+    # A GRU without products keeps half of its state, and adds nothing.
+    for weight in cell.cell.weights:
+        weight.assign(np.zeros(weight.shape))
+    projected, ones = cell.project_memory(memory), np.ones((2, 500), "float32")
+    _, (kept,) = cell.step(inputs, [ones], projected, training=True)
+    _, (other,) = cell.step(inputs, [ones], projected, training=True)
+    np.testing.assert_allclose(np.unique(kept), [0, 2 / 3], atol=1e-6)
+    assert 0.15 < np.mean(kept == 0) < 0.35
+    assert np.any(kept != other)
+    _, (whole,) = cell.step(inputs, [ones], projected)
+    np.testing.assert_allclose(whole, 0.5)
+
+
 def test_padding_only_gives_a_context_of_zeros(inputs, memory):
     cell = AttentionCell(keras.layers.GRUCell(4), layers.AdditiveAttention(7))
     cell.build((2, 3), (2, 6, 5))
@@ -118,7 +161,7 @@ def test_padding_only_gives_a_context_of_zeros(inputs, memory):
         cell.project_memory(memory, mask=mask),
         cell.project_memory(memory[:, :0]),
     ):
-        states = cell.zero_states(projected)
+        states = cell.as_states(None, projected)
         outputs, _ = cell.step(inputs, states, projected)
         np.testing.assert_array_equal(outputs["context"], np.zeros((2, 5)))
 
@@ -140,6 +183,8 @@ def test_wrong_arguments_are_refused():
         AttentionCell(good, keras.layers.Attention())
     with pytest.raises(ValueError, match=r"'readout'.*Received: context='out'"):
         AttentionCell(good, layers.AdditiveAttention(7), context="out")
+    with pytest.raises(ValueError, match="state_dropout=1"):
+        AttentionCell(good, layers.AdditiveAttention(7), state_dropout=1)
 
 
 def test_a_memory_of_the_wrong_shape_is_refused(inputs, memory):

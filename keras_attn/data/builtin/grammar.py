@@ -80,11 +80,20 @@ NEGATIONS = [
 ]
 
 # At the end in English and in front in French; word groups that correspond.
+# Those of a kind differ in every group, so that none follows from another.
 CIRCUMSTANCES = [
-    [("tonight", "ce soir")],
-    [("on monday", "lundi")],
-    [("every", "chaque"), ("day", "jour")],
-    [("in", "dans"), ("the", "le"), ("garden", "jardin")],
+    [[("tonight", "ce soir")]],
+    [[("on monday", "lundi")]],
+    [
+        [("every", "chaque"), noun]
+        for noun in (("day", "jour"), ("night", "nuit"), ("week", "semaine"))
+    ],
+    [
+        [preposition, determiner, noun]
+        for preposition in (("in", "dans"), ("behind", "derrière"))
+        for determiner in (("the", "le"), ("my", "mon"))
+        for noun in (("garden", "jardin"), ("park", "parc"))
+    ],
 ]
 
 # Between clauses, in both languages.
@@ -122,7 +131,7 @@ def translate(
         object: As `subject`.
         negation: A row of `NEGATIONS`.
         future: Whether it is yet to come.
-        circumstance: One of `CIRCUMSTANCES`.
+        circumstance: One of a kind of `CIRCUMSTANCES`.
 
     Returns:
         The English, the French, and booleans (target, source) that are True

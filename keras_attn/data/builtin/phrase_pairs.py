@@ -9,7 +9,7 @@ from keras_attn.data.builtin.splits import SPLITS
 from keras_attn.data.builtin.splits import check_split
 
 NOUNS = grammar.ANIMATE + grammar.THINGS
-NUM_DRAWS = 16  # more than one clause needs
+NUM_DRAWS = 16  # as many as one clause needs
 MAX_CLAUSES = 6
 
 
@@ -122,5 +122,5 @@ def _clause(split, draws):
         noun_phrase(object, splits[1]),
         negation=choose([None] * len(grammar.NEGATIONS) + grammar.NEGATIONS),
         future=choose([False, True]),
-        circumstance=choose([None, *grammar.CIRCUMSTANCES]),
+        circumstance=choose(choose([[None], *grammar.CIRCUMSTANCES])),
     )

@@ -41,7 +41,7 @@ def test_verb_comes_last_and_negation_is_two_words():
         verb("see"),
         noun_phrase(True, "two", "lemon"),
         negation=negation("not"),
-        circumstance=grammar.CIRCUMSTANCES[0],
+        circumstance=grammar.CIRCUMSTANCES[0][0],
     )
     assert source == "the small cat does not see two lemons tonight"
     assert target == "ce soir le chat petit deux citrons ne voit pas"
@@ -66,7 +66,7 @@ def test_words_become_one_or_three():
         noun_phrase(False, "a", "potato"),
         negation=negation("no longer"),
         future=True,
-        circumstance=grammar.CIRCUMSTANCES[1],
+        circumstance=grammar.CIRCUMSTANCES[1][0],
     )
     assert source == (
         "my old fireflies will no longer look for a potato on monday"
@@ -142,7 +142,7 @@ def test_a_repeated_word_keeps_its_own_link():
         noun_phrase(False, "the", "dog", "red"),
         verb("follow"),
         noun_phrase(False, "the", "car", "red"),
-        circumstance=grammar.CIRCUMSTANCES[3],
+        circumstance=grammar.CIRCUMSTANCES[3][0],
     )
     assert source == "the red dog follows the red car in the garden"
     assert target == "dans le jardin le chien rouge la voiture rouge suit"
@@ -167,7 +167,7 @@ def test_the_longest_sentence_has_the_documented_length():
         noun_phrase(False, "the", "potato", "red"),
         negation=negation("no longer"),
         future=True,
-        circumstance=grammar.CIRCUMSTANCES[3],
+        circumstance=grammar.CIRCUMSTANCES[3][0],
     )
     assert len(source.split()) == grammar.MAX_SOURCE == 14
     assert len(target.split()) == grammar.MAX_TARGET == 16

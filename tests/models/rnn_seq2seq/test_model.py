@@ -75,6 +75,7 @@ def test_contract(batch, tmp_path):
             "target_vocabulary_size": 10,
             "units": 6,
             "dropout": 0.1,
+            "state_dropout": 0.1,
         },
         batch,
         tmp_path=tmp_path,
@@ -283,6 +284,8 @@ def test_wrong_arguments_are_refused():
         RNNSeq2Seq(9, 10, units=6, attention="dot", bidirectional=True)
     with pytest.raises(ValueError, match="StackedRNNCells"):
         RNNSeq2Seq(9, 10, units=6, context="layer")
+    with pytest.raises(ValueError, match=r"can look again.*state_dropout=0\.1"):
+        RNNSeq2Seq(9, 10, units=6, attention=None, state_dropout=0.1)
     with pytest.raises(ValueError, match=r"'lstm'.*cell='transformer'"):
         RNNSeq2Seq(9, 10, units=6, cell="transformer")
     for wrong in (windows(states=2), windows(units=5)):
