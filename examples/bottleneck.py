@@ -34,7 +34,7 @@ class Config:
     """Settings of the bottleneck example."""
 
     seeds: int = 3
-    steps: int = 1_200
+    steps: int = 800
     num_examples: int = 20_000
     num_held_out: int = 100
     learned_clauses: int = 3

@@ -10,6 +10,9 @@ DROPOUT = 0.1
 # A decoder that is wrong about its state now and then cannot count on it, and
 # so cannot count clauses with it: six are more than it has learned to count.
 STATE_DROPOUT = 0.2
+
+# How many numbers tell of a word's neighbours: enough for what kind of words
+# they are, too few for which. Attention to a noun shall not tell its adjective.
 NEAR = 8
 
 
@@ -39,7 +42,7 @@ def attending(units, num_source, num_target):
     its neighbours, and attention is told where it was.
     """
     words = keras.Input((None, units))
-    near = layers.MaskedConvolution(int(NEAR), 5)(words)
+    near = layers.MaskedConvolution(NEAR, 5)(words)
     memory = keras.layers.Concatenate()([words, near])
     memory = keras.layers.Dropout(DROPOUT)(memory)
     mean = keras.layers.GlobalAveragePooling1D()(words)

@@ -79,3 +79,20 @@ def test_pointing_is_measured_by_the_true_alignment(phrases, words):
         model = types.SimpleNamespace(alignment=lambda *_, x=given: x)
         found = bottleneck.pointing(model, inputs, labels, alignments, words)
         assert found == expected
+
+
+def test_words_that_are_fed_are_hidden_and_no_others(phrases, words):
+    hiding = bottleneck.Config(**vars(TINY) | {"hidden_words": 0.5})
+    inputs, labels = next(
+        iter(bottleneck.make_batches(hiding, words, phrases, seed=1))
+    )
+    fed, wanted = inputs["target"].numpy(), labels.numpy()
+    whole = np.concatenate(
+        [np.full((len(fed), 1), words.target.start_id), wanted[:, :-1]], axis=1
+    )
+    whole[whole == words.target.end_id] = 0
+    hidden = fed != whole
+    assert set(fed[hidden]) == {words.target.unknown_id}
+    assert not np.any(whole[hidden] == words.target.start_id)
+    assert 0.3 < hidden[whole > words.target.start_id].mean() < 0.7
+    assert not np.any(inputs["source"] == words.source.unknown_id)
