@@ -225,8 +225,11 @@ NO_SHAPES = {
     "text.learn_vocabulary": "it takes texts",
     "training.accelerator_check": "it takes any tensors",
     "training.accelerator_check_model": "it takes any tensors",
+    "training.AdamW": "it takes weights of any shapes",
     "training.Lamb": "it takes weights of any shapes",
+    "training.SpearmanCorrelation": "it takes one number of each row",
     "training.WarmupCosine": "it takes no tensor but the step",
+    "training.layer_rates": "it takes layers",
 }
 
 

@@ -7,8 +7,12 @@ DistillationLoss           a loss beside a teacher's logits
 Distillation               a model that trains a student beside a teacher
 MaskedAccuracy             a metric that leaves padding out
 Perplexity                 a metric of language models
+MatthewsCorrelation        a metric of classes of unequal sizes, as in CoLA
+SpearmanCorrelation        a metric of orders, as in STS-B
 WarmupCosine               a schedule of the learning rate
 WarmupRsqrt                the schedule of the Transformer
+AdamW                      an optimizer that decays kernels alone
+layer_rates                lower rates for lower layers, for AdamW
 Lamb                       an optimizer for large batches
 deit3_recipe               how DeiT III trains a ViT
 CompileNotice              a callback that says when a step is compiled
@@ -27,13 +31,18 @@ from keras_attn.training.losses.multi_label_crossentropy import (
     MultiLabelCrossentropy,
 )
 from keras_attn.training.metrics.masked_accuracy import MaskedAccuracy
+from keras_attn.training.metrics.matthews import MatthewsCorrelation
 from keras_attn.training.metrics.perplexity import Perplexity
+from keras_attn.training.metrics.spearman import SpearmanCorrelation
+from keras_attn.training.optimizers.adamw import AdamW
 from keras_attn.training.optimizers.lamb import Lamb
+from keras_attn.training.optimizers.layer_rates import layer_rates
 from keras_attn.training.recipes.deit3 import deit3_recipe
 from keras_attn.training.schedules.warmup_cosine import WarmupCosine
 from keras_attn.training.schedules.warmup_rsqrt import WarmupRsqrt
 
 __all__ = [
+    "AdamW",
     "CompileNotice",
     "Distillation",
     "DistillationLoss",
@@ -41,11 +50,14 @@ __all__ = [
     "MaskedAccuracy",
     "MaskedCrossentropy",
     "MaskedDivergence",
+    "MatthewsCorrelation",
     "MultiLabelCrossentropy",
     "Perplexity",
+    "SpearmanCorrelation",
     "WarmupCosine",
     "WarmupRsqrt",
     "accelerator_check",
     "accelerator_check_model",
     "deit3_recipe",
+    "layer_rates",
 ]
