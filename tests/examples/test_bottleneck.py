@@ -44,6 +44,29 @@ def test_all_are_scored_and_drawn(tmp_path, capsys):
     assert (tmp_path / "bottleneck.png").stat().st_size > 1_000
 
 
+@pytest.mark.slow
+def test_attention_leads_where_one_state_must_hold_it_all(tmp_path):
+    config = bottleneck.Config(
+        seeds=1,
+        steps=450,
+        num_examples=4_000,
+        num_held_out=30,
+        learned_clauses=1,
+        most_clauses=2,
+        units=64,
+        batch_size=32,
+        learning_rate=5e-3,
+        hidden_words=0.1,
+        models="attention,no attention",
+        folder=str(tmp_path),
+    )
+    scores, points = bottleneck.main(config)
+    learned, longest = scores["attention"][0] - scores["no attention"][0]
+    assert learned > 0.5 and longest > 0.1
+    assert scores["attention"][0, 0] > 0.85
+    assert points[0, 0] > 0.8
+
+
 def test_rows_are_what_is_read_fed_and_wanted(phrases, words):
     inputs, labels, alignments = words.rows(phrases)
     row = next(phrases.as_numpy_iterator())
