@@ -22,6 +22,7 @@ def vit(config, image_shape, num_classes, num_layers=None, **options):
         num_heads=4,
         units=config.units,
         num_classes=num_classes,
+        pooling=options.pop("pooling", config.pooling),
         dropout=config.dropout,
         stochastic_depth=config.stochastic_depth,
         kernel_initializer=config.initializer or None,

@@ -51,6 +51,30 @@ def test_reads_a_folder_of_idx_files(tmp_path, rng):
     assert sum(len(images) for images, _ in test) == 5
 
 
+def test_held_out_images_are_tested_and_not_learned(tmp_path):
+    # Every image is of one colour, its own.
+    images = np.arange(12, dtype="uint8")[:, None, None] * np.ones(
+        (1, 8, 8), "uint8"
+    )
+    labels = np.arange(12, dtype="uint8") % 3
+    for start, colours in (("train", images), ("t10k", images + 100)):
+        write_idx(tmp_path, start, colours, labels)
+    config = classify_images.Config(
+        source=f"idx:{tmp_path}", held_out=4, batch_size=4, shift=0.0
+    )
+    batches, test, _ = classify_images.make_batches(config, seed=0)
+
+    def colours(batches):
+        return {
+            int(colour)
+            for images, _ in batches.as_numpy_iterator()
+            for colour in np.rint(255 * images[:, 0, 0, 0])
+        }
+
+    assert colours(test) == {0, 1, 2, 3}
+    assert colours(batches.take(2)) == {4, 5, 6, 7, 8, 9, 10, 11}
+
+
 def test_a_mean_over_seeds_has_its_standard_error():
     assert classify_images.with_error([0.975]) == "97.50%"
     # Deviations of 1 % and -1 %: the root of 2 / (2 - 1) / 2.
