@@ -3,6 +3,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from keras_attn.attention.location_sensitive import LocationSensitiveAttention
 from keras_attn.attention.multi_head import MultiHeadAttention
 from keras_attn.models.rnn_captioner.model import RNNCaptioner
 from keras_attn.training import MaskedCrossentropy
@@ -18,6 +19,7 @@ SIZES = {"units": 5, "embedding_dim": 4, "image_shape": SHAPE}
 KINDS = {
     "attend": {},
     "heads": {"attention": MultiHeadAttention(2, 3), "cell": "gru"},
+    "location": {"attention": LocationSensitiveAttention(3, kernel_size=3)},
     "mean": {"attention": None},
     "state": {"attention": None, "context": "state", "cell": "simple"},
 }
