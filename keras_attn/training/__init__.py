@@ -7,6 +7,7 @@ DistillationLoss           a loss beside a teacher's logits
 Distillation               a model that trains a student beside a teacher
 MaskedAccuracy             a metric that leaves padding out
 Perplexity                 a metric of language models
+frechet_distance           how far made images are from real ones
 WarmupCosine               a schedule of the learning rate
 WarmupRsqrt                the schedule of the Transformer
 Lamb                       an optimizer for large batches
@@ -26,6 +27,7 @@ from keras_attn.training.losses.masked_divergence import MaskedDivergence
 from keras_attn.training.losses.multi_label_crossentropy import (
     MultiLabelCrossentropy,
 )
+from keras_attn.training.metrics.frechet_distance import frechet_distance
 from keras_attn.training.metrics.masked_accuracy import MaskedAccuracy
 from keras_attn.training.metrics.perplexity import Perplexity
 from keras_attn.training.optimizers.lamb import Lamb
@@ -48,4 +50,5 @@ __all__ = [
     "accelerator_check",
     "accelerator_check_model",
     "deit3_recipe",
+    "frechet_distance",
 ]
