@@ -58,7 +58,7 @@ class Judges:
         loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
         network.compile("adam", loss, metrics=["accuracy"], jit_compile=False)
         network.fit(known, labels, epochs=30, verbose=0)
-        self.features = keras.Model(network.input, network.layers[-2].output)
+        self.features = keras.Model(network.inputs, network.layers[-2].output)
         self.real = self.features.predict(arrays(split)[0], verbose=0)
 
         unseen, unseen_labels = arrays("validation", "test")

@@ -13,7 +13,6 @@ def test_both_are_trained_judged_drawn_and_one_is_exported(tmp_path, capsys):
         epochs=2,
         steps=2,
         batch_size=8,
-        width=4,
         noise_dim=3,
         num_images=50,
         folder=str(tmp_path),
