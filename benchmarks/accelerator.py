@@ -45,6 +45,8 @@ MODELS = {
     ),
     # Images of 224 pixels: 196 patches and the class token.
     "ViT-B/16": (models.ViT, "b16", {}, (), 64, 197),
+    # Images of 128 pixels, whose grid of 32 × 32 attends to itself.
+    "SAGAN 128": (models.SAGAN, "imagenet-128", {}, (), 64, 1024),
 }
 TITLES = (
     "model",
@@ -68,14 +70,27 @@ def make(name: str, **overrides):
     """
     model_class, preset, options, names, rows, tokens = MODELS[name]
     keras.utils.clear_session()  # the last model's weights and moments
+    if model_class is models.SAGAN:
+        # Its depth follows from the images' size, and it has no dropout.
+        overrides = {
+            key: value
+            for key, value in overrides.items()
+            if key not in ("num_layers", "dropout")
+        }
     model = model_class.from_preset(
         preset, **{**options, "dtype": "mixed_bfloat16", **overrides}
     )
+    labels = tf.TensorSpec((rows,), "int32")
     if model_class is models.ViT:
         loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
         model.compile(optimizer="adam", loss=loss)
-        images = tf.TensorSpec((rows, *model.input_shape[1:]))
-        return model, (images, tf.TensorSpec((rows,), "int32"))
+        return model, (tf.TensorSpec((rows, *model.input_shape[1:])), labels)
+    if model_class is models.SAGAN:
+        model.compile()  # its own two Adams
+        return model, (
+            tf.TensorSpec((rows, *model.generator.output_shape[1:])),
+            labels,
+        )
     model.compile(optimizer="adam", loss=training.MaskedCrossentropy())
     ids = tf.TensorSpec((rows, tokens), "int32")
     return model, (dict.fromkeys(names, ids) or ids, ids)

@@ -9,6 +9,7 @@ MaskedAccuracy             a metric that leaves padding out
 Perplexity                 a metric of language models
 MatthewsCorrelation        a metric of classes of unequal sizes, as in CoLA
 SpearmanCorrelation        a metric of orders, as in STS-B
+frechet_distance           how far made images are from real ones
 WarmupCosine               a schedule of the learning rate
 WarmupRsqrt                the schedule of the Transformer
 AdamW                      an optimizer that decays kernels alone
@@ -30,6 +31,7 @@ from keras_attn.training.losses.masked_divergence import MaskedDivergence
 from keras_attn.training.losses.multi_label_crossentropy import (
     MultiLabelCrossentropy,
 )
+from keras_attn.training.metrics.frechet_distance import frechet_distance
 from keras_attn.training.metrics.masked_accuracy import MaskedAccuracy
 from keras_attn.training.metrics.matthews import MatthewsCorrelation
 from keras_attn.training.metrics.perplexity import Perplexity
@@ -59,5 +61,6 @@ __all__ = [
     "accelerator_check",
     "accelerator_check_model",
     "deit3_recipe",
+    "frechet_distance",
     "layer_rates",
 ]

@@ -37,3 +37,20 @@ def test_a_vit_takes_as_many_tokens_as_its_row_says():
     assert tuple(labels.shape) == (64,)
     *_, tokens = accelerator.MODELS["ViT-B/16"]
     assert model.grid[0] * model.grid[1] + model.num_class_tokens == tokens
+
+
+def test_a_sagan_attends_to_as_many_positions_as_its_row_says():
+    model, (images, labels) = accelerator.make(
+        "SAGAN 128",
+        generator_width=8,
+        discriminator_width=8,
+        num_classes=3,
+        num_layers=1,  # which it has not
+        dropout=0.0,
+    )
+    assert model.compiled and model.dtype_policy.name == "mixed_bfloat16"
+    assert tuple(images.shape) == (64, 128, 128, 3)
+    assert tuple(labels.shape) == (64,)
+    (side,) = model.config["attention_resolutions"]
+    *_, tokens = accelerator.MODELS["SAGAN 128"]
+    assert side * side == tokens

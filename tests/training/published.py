@@ -7,6 +7,7 @@ import tensorflow as tf
 
 from keras_attn.models.bert.model import BERT
 from keras_attn.models.gpt.model import GPT
+from keras_attn.models.sagan.model import SAGAN
 from keras_attn.models.transformer.model import Transformer
 from keras_attn.models.vilbert.model import ViLBERT
 from keras_attn.models.vit.model import ViT
@@ -73,6 +74,22 @@ def two_streams():
     )
 
 
+def two_networks():
+    """SAGAN with one attention of each network, and its batch."""
+    model = SAGAN.from_preset(
+        "imagenet-128",
+        image_size=32,
+        num_classes=10,
+        attention_resolutions=(16,),
+        generator_width=16,
+        discriminator_width=16,
+        dtype="mixed_bfloat16",
+    )
+    model.compile()
+    images = tf.TensorSpec((64, 32, 32, 3))
+    return model, (images, tf.TensorSpec((64,), "int32"))
+
+
 # Each makes a model, of which the whole depth would only repeat the layers,
 # and the spec of its batch.
 PUBLISHED = {
@@ -83,6 +100,7 @@ PUBLISHED = {
     ),
     "vit": of_images,
     "vilbert": two_streams,
+    "sagan": two_networks,
 }
 
 
@@ -92,9 +110,10 @@ def check_training(name, target):
     check = accelerator_check_model(model, batch, target=target)
     assert check.fits, check.reason
     print(f"{name}: {check.total_bytes / 2**30:.2f} GiB of {target}")
-    # Weights and Adam's two moments, float32; little else is an argument but
-    # the batch, whose images a TPU pads to its tiles.
-    state = 3 * 4 * model.count_params()
+    # Weights, and Adam's two moments of those that are trained, float32; little
+    # else is an argument but the batch, whose images a TPU pads to its tiles.
+    trained = sum(math.prod(x.shape) for x in model.trainable_weights)
+    state = 4 * (model.count_params() + 2 * trained)
     given = sum(
         spec.dtype.size * math.prod(spec.shape)
         for spec in tf.nest.flatten(batch)

@@ -1,1 +1,1 @@
-"""Metrics that leave padding out."""
+"""Metrics: of tokens, which leave padding out, and of made images."""
