@@ -43,6 +43,16 @@ MODELS = {
         32,
         128,
     ),
+    # Pretraining with as many regions as tokens, and a GPU's share of the
+    # paper's batch of 512.
+    "ViLBERT base-6": (
+        models.ViLBERT,
+        "base-6",
+        {"head": "pretraining"},
+        ("tokens", "segments"),
+        64,
+        36,
+    ),
     # Images of 224 pixels: 196 patches and the class token.
     "ViT-B/16": (models.ViT, "b16", {}, (), 64, 197),
     # Images of 128 pixels, whose grid of 32 × 32 attends to itself.
@@ -69,6 +79,8 @@ def make(name: str, **overrides):
         overrides: Arguments of the model that replace those of its preset.
     """
     model_class, preset, options, names, rows, tokens = MODELS[name]
+    if model_class is models.ViLBERT:
+        return make_vilbert(preset, rows, tokens, **options, **overrides)
     keras.utils.clear_session()  # the last model's weights and moments
     if model_class is models.SAGAN:
         # Its depth follows from the images' size, and it has no dropout.
@@ -94,6 +106,38 @@ def make(name: str, **overrides):
     model.compile(optimizer="adam", loss=training.MaskedCrossentropy())
     ids = tf.TensorSpec((rows, tokens), "int32")
     return model, (dict.fromkeys(names, ids) or ids, ids)
+
+
+def make_vilbert(preset: str, rows: int, tokens: int, **options):
+    """A ViLBERT with its three losses, and the spec of its batches."""
+    keras.utils.clear_session()
+    if "num_layers" in options:
+        # A layer of the regions and a co-attention for each of the text.
+        options["num_region_layers"] = options["num_layers"]
+        options["co_attention_at"] = None
+    model = models.ViLBERT.from_preset(
+        preset, **{"dtype": "mixed_bfloat16", **options}
+    )
+    scores = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+    losses = {
+        "masked_lm": training.MaskedCrossentropy(),
+        "masked_regions": training.MaskedDivergence(),
+        "alignment": scores,
+    }
+    model.compile(optimizer="adam", loss=losses)
+    ids = tf.TensorSpec((rows, tokens), "int32")
+    inputs = {"tokens": ids, "segments": ids}
+    inputs |= {
+        name: tf.TensorSpec((rows, tokens, model.input[name].shape[-1]))
+        for name in ("features", "boxes")
+    }
+    classes = model.output["masked_regions"].shape[-1]
+    labels = {
+        "masked_lm": ids,
+        "masked_regions": tf.TensorSpec((rows, tokens, classes)),
+        "alignment": tf.TensorSpec((rows,), "int32"),
+    }
+    return model, (inputs, labels)
 
 
 def check(name: str, target: str, *, decode: bool = False, **overrides):

@@ -30,6 +30,20 @@ def test_models_are_compiled_and_their_inputs_named():
     assert tuple(labels.shape) == (32, 128)
 
 
+def test_vilbert_is_pretrained_on_tokens_and_as_many_regions():
+    small = {"vocabulary_size": 11, "num_layers": 1}
+    model, (inputs, labels) = accelerator.make("ViLBERT base-6", **small)
+    assert model.compiled and model.dtype_policy.name == "mixed_bfloat16"
+    assert len(model.streams.co_blocks) == 1
+    assert tuple(inputs["tokens"].shape) == (64, 36)
+    assert tuple(inputs["features"].shape) == (64, 36, 2048)
+    outputs = model.compute_output_spec(
+        {name: model.input[name] for name in inputs}
+    )
+    assert labels.keys() == outputs.keys()
+    assert labels["masked_regions"].shape[2] == 1601
+
+
 def test_a_vit_takes_as_many_tokens_as_its_row_says():
     model, (images, labels) = accelerator.make("ViT-B/16", num_layers=1)
     assert model.compiled and model.dtype_policy.name == "mixed_bfloat16"

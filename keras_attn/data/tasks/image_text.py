@@ -33,7 +33,8 @@ def image_text(
             (height, width, channels), whose patches are the regions; or
             "features", (regions, features), and "boxes", (regions, 4): left,
             top, right, bottom as fractions of the image. A box outside of it,
-            or an example without any region, is an error.
+            an example without any region, and a text without any token are
+            errors. A region whose classes are all 0 is never asked for.
         tokenizer: Its vocabulary has START, END and MASK.
         image_options: `size`, `channels`, `fit`, `value_range` and
             `max_pixels` of images, as for `captioning`.
@@ -65,7 +66,14 @@ def image_text(
 
 def text_row(tokenizer: Tokenizer, text) -> dict:
     """A text between START and END, and its segments: all 0."""
-    tokens = with_start(tokenizer, with_end(tokenizer, tokenizer(text)))
+    ids = tokenizer(text)
+    says_something = tf.debugging.Assert(
+        tf.size(ids) > 0,
+        ["A text or question must have at least one token. Received:", text],
+    )
+    with tf.control_dependencies([says_something]):
+        ids = tf.identity(ids)
+    tokens = with_start(tokenizer, with_end(tokenizer, ids))
     return {"tokens": tokens, "segments": tf.zeros_like(tokens)}
 
 

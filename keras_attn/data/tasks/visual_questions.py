@@ -24,9 +24,10 @@ def visual_questions(
         tokens = START, question, END        label = place in `answers`
 
     Args:
-        examples: `{"question", "answer"}`, scalar strings, and what there is
-            to see: "image", the bytes of an image file or uint8 (height,
-            width, channels); or "features" and "boxes", as for `image_text`.
+        examples: `{"question", "answer"}`, scalar strings, the question with
+            at least one token, and what there is to see: "image", the bytes
+            of an image file or uint8 (height, width, channels); or "features"
+            and "boxes", as for `image_text`.
         tokenizer: Its vocabulary has START and END.
         answers: The answers that the model chooses from; an example with
             another one is an error. Filter these out, or add the answer.

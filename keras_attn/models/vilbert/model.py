@@ -54,6 +54,8 @@ class ViLBERT(PresetModel):
             patches are the regions.
         max_length, num_segments: Positions of tokens, and texts told apart.
         epsilon, activation, dropout: Of all blocks.
+        kernel_initializer: Of every linear map; None for BERT's normal
+            distribution of 0.02, which is little for narrow models.
         pad_id: The id that is padding; None if none is.
         head: What the model returns; see below.
         num_classes: Number of answers, for "vqa".
@@ -104,6 +106,7 @@ class ViLBERT(PresetModel):
         epsilon: float = 1e-12,
         activation="gelu",
         dropout: float = 0.1,
+        kernel_initializer=None,
         pad_id: int | None = 0,
         head: str | None = None,
         num_classes: int | None = None,
@@ -113,12 +116,13 @@ class ViLBERT(PresetModel):
     ):
         kind = heads.get(head, num_classes, num_region_classes)
         normal = keras.initializers.RandomNormal(stddev=0.02)
+        of_kernels = keras.initializers.get(kernel_initializer) or normal
 
         def dense(size, name, activation=None):
             return keras.layers.Dense(
                 size,
                 activation=activation,
-                kernel_initializer=normal.clone(),
+                kernel_initializer=of_kernels.clone(),
                 name=name,
                 dtype=dtype,
             )
@@ -128,7 +132,7 @@ class ViLBERT(PresetModel):
                 units=size,
                 activation=activation,
                 epsilon=epsilon,
-                kernel_initializer=normal.clone(),
+                kernel_initializer=of_kernels.clone(),
                 name=name,
                 dtype=dtype,
             )
@@ -152,7 +156,7 @@ class ViLBERT(PresetModel):
         )
         region_embedding = RegionEmbedding(
             region_units,
-            kernel_initializer=normal.clone(),
+            kernel_initializer=of_kernels.clone(),
             name="region_embedding",
             **own,
         )
@@ -174,7 +178,7 @@ class ViLBERT(PresetModel):
                 activation=activation,
                 dropout={"attention": dropout, "output": dropout},
             ),
-            initializer=normal,
+            initializer=of_kernels,
             dtype=dtype,
         )
 

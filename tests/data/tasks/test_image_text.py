@@ -65,6 +65,13 @@ def test_boxes_that_are_not_in_the_image_are_an_error(boxes):
         list(image_text(regions(boxes=boxes), TOKENIZER))
 
 
+@pytest.mark.parametrize("text", ["", "  "])
+def test_a_text_that_says_nothing_is_an_error(text):
+    message = "at least one token"
+    with pytest.raises(tf.errors.InvalidArgumentError, match=message):
+        list(image_text(regions(text=text), TOKENIZER))
+
+
 @pytest.mark.parametrize(
     ("examples", "options", "message"),
     [

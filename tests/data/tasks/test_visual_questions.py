@@ -62,6 +62,23 @@ def test_an_answer_that_nobody_can_give_is_an_error():
         list(examples)
 
 
+def test_an_empty_question_is_an_error():
+    examples = visual_questions(asked(question=""), TOKENIZER, ANSWERS, size=4)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="one token"):
+        list(examples)
+
+
+@pytest.mark.parametrize(
+    "box", [[0, 0, 1.5, 1], [0, 0, 0, 0]], ids=["outside", "no_region"]
+)
+def test_a_question_on_nothing_in_the_image_is_an_error(box):
+    examples = asked(
+        features=np.ones((1, 3), "float32"), boxes=np.array([box], "float32")
+    ).map(lambda x: {k: v for k, v in x.items() if k != "image"})
+    with pytest.raises(tf.errors.InvalidArgumentError, match="one region"):
+        list(visual_questions(examples, TOKENIZER, ANSWERS))
+
+
 @pytest.mark.parametrize("answers", [[], ["no", "no"]])
 def test_answers_must_differ(answers):
     with pytest.raises(ValueError, match="`answers` must be different"):

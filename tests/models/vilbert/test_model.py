@@ -268,6 +268,18 @@ def test_ragged_texts_are_filled_up(batch, rng):
     np.testing.assert_allclose(model(ragged), model(dense), atol=1e-6)
 
 
+def test_kernels_may_start_larger_than_in_the_paper():
+    given = settings("vqa") | {"kernel_initializer": "he_normal"}
+    larger = ViLBERT(11, **given)
+    again = larger.with_head("pretraining")
+    papers = ViLBERT(11, **settings("vqa"))
+    for model, is_larger in ((papers, False), (larger, True), (again, True)):
+        for weight in model.weights:
+            if weight.path.endswith("kernel"):
+                assert (np.std(weight) > 0.06) == is_larger, weight.path
+        assert np.std(model.embedding.embeddings) < 0.06
+
+
 def test_heads_and_classes_that_do_not_go_together_are_refused():
     given = {**SIZES, "region_features": FEATURES}
     with pytest.raises(ValueError, match=r"`head` must be one of.*'nlvr'"):

@@ -8,6 +8,7 @@ import tensorflow as tf
 from keras_attn.export.graph.encoded_images import EncodedImages
 from keras_attn.export.graph.invalid_rows import blank_invalid
 from keras_attn.export.graph.labels import Labels
+from keras_attn.export.graph.padded_batches import compiled
 from keras_attn.export.graph.shared_function import shared_function
 from keras_attn.export.graph.signature import Signature
 from keras_attn.export.graph.signature import text_column
@@ -58,6 +59,9 @@ class VisionLanguage(Task):
         fit, value_range: Of images, as in training; see
             `ImageClassification`.
         max_pixels: Larger images are not read.
+        xla: Whether every signature has an XLA signature beside it, whose rows
+            are padded to `max_length`. It compiles for each number of regions:
+            send the same number always, filled up with boxes of zeros.
     """
 
     def __init__(
@@ -70,6 +74,7 @@ class VisionLanguage(Task):
         fit: str = "crop",
         value_range: Sequence[float] = (0.0, 1.0),
         max_pixels: int = MAX_PIXELS,
+        xla: bool = False,
     ):
         if not self.accepts(model):
             raise ValueError(
@@ -96,6 +101,7 @@ class VisionLanguage(Task):
         if max_length is not None:
             tokenizer_checks.check_length("max_length", max_length, positions)
         super().__init__(model)
+        self.xla = xla
         self.longest = max_length or positions
         self.texts = TextPairs(tokenizer, max_length=self.longest)
         self.labels = None
@@ -123,6 +129,11 @@ class VisionLanguage(Task):
         """What the model says of its inputs."""
         return self.model(inputs, training=False)
 
+    def look(self, inputs):
+        """The weights of the last co-attention, forth and back."""
+        *_, forth, back = self.model.read(inputs, return_attention_scores=True)
+        return forth[-1], back[-1]
+
     def signatures(self):
         verbs = {
             "vqa": ("answer", self._answer),
@@ -133,17 +144,42 @@ class VisionLanguage(Task):
         }
         made = []
         if self.model.config["head"] in verbs:
-            made.append(self._signature(*verbs[self.model.config["head"]]))
-        made.append(self._signature("attention", self._attention))
+            verb, answer = verbs[self.model.config["head"]]
+            made += self._verb(verb, self._predict, self.predict, answer)
+        made += self._verb("attention", self.look, self.look, self._attention)
         return made
 
-    def _signature(self, verb, respond):
-        def response(text, **seen):
-            inputs, valid, truncated = self._read(text, **seen)
-            outputs = respond(inputs)
-            outputs["truncated"] = truncated
-            return blank_invalid(outputs, valid)
+    def _verb(self, name, run, to_compile, answer):
+        """A signature, and its XLA signature if there is to be one."""
 
+        def respond(run, fixed):
+            def response(text, **seen):
+                inputs, valid, truncated = self._read(text, fixed, **seen)
+                outputs = tf.nest.map_structure(
+                    lambda x: tf.cast(x, tf.float32), run(inputs)
+                )
+                outputs = answer(outputs, inputs)
+                outputs["truncated"] = truncated
+                return blank_invalid(outputs, valid)
+
+            return response
+
+        def run_compiled(inputs):
+            run = compiled(
+                lambda *tensors: to_compile(
+                    dict(zip(inputs, tensors, strict=True))
+                )
+            )
+            return run(*inputs.values())
+
+        given = self._specs(), self._examples()
+        signatures = [Signature(name, respond(run, False), *given)]
+        if self.xla:
+            function = respond(run_compiled, True)
+            signatures.append(Signature(f"{name}_xla", function, *given, True))
+        return signatures
+
+    def _specs(self):
         specs = {"text": tf.TensorSpec([None], tf.string, "text")}
         if self.images is not None:
             specs["image_bytes"] = tf.TensorSpec([None], tf.string)
@@ -154,11 +190,11 @@ class VisionLanguage(Task):
                 name: tf.TensorSpec([None, None, size], tf.float32, name)
                 for name, size in shapes.items()
             }
-        return Signature(verb, response, specs, self._examples())
+        return specs
 
-    def _read(self, text, image_bytes=None, features=None, boxes=None):
+    def _read(self, text, fixed, image_bytes=None, features=None, boxes=None):
         """What the model takes, and a word on each row."""
-        rows = self.texts(text)
+        rows = self.texts(text, fixed=fixed)
         inputs = {name: rows[name] for name in ("tokens", "segments")}
         valid = rows["valid"]
         if self.images is not None:
@@ -172,36 +208,26 @@ class VisionLanguage(Task):
         inputs["boxes"] = tf.where(kept, boxes, 0.0)
         return inputs, valid & seen, rows["truncated"]
 
-    def _outputs(self, inputs):
-        return tf.nest.map_structure(
-            lambda x: tf.cast(x, tf.float32), self._predict(inputs)
-        )
-
-    def _answer(self, inputs):
-        scores = tf.nn.softmax(self._outputs(inputs))  # (batch, classes)
+    def _answer(self, logits, inputs):
+        scores = tf.nn.softmax(logits)  # (batch, classes)
         return {"answer": self.labels(scores), "scores": scores}
 
-    def _align(self, inputs):
-        logits = self._outputs(inputs)
+    def _align(self, logits, inputs):
         logits = logits["alignment"] if isinstance(logits, dict) else logits
         return {"alignment": tf.nn.softmax(logits)[:, 1]}
 
-    def _rank(self, inputs):
-        return {"score": self._outputs(inputs)[:, 0]}
+    def _rank(self, scores, inputs):
+        return {"score": scores[:, 0]}
 
-    def _refer(self, inputs):
-        scores = tf.sigmoid(self._outputs(inputs)[..., 0])  # (batch, regions)
+    def _refer(self, logits, inputs):
+        scores = tf.sigmoid(logits[..., 0])  # (batch, regions)
         if self.images is None:
             # What pads a row is no region that a text could refer to.
             scores = tf.where(has_area(inputs["boxes"]), scores, 0.0)
         return {"region": tf.argmax(scores, -1), "scores": scores}
 
-    def _attention(self, inputs):
-        *_, forth, back = self.model.read(inputs, return_attention_scores=True)
-        forth, back = (
-            tf.reduce_mean(tf.cast(weights[-1], tf.float32), axis=1)
-            for weights in (forth, back)
-        )
+    def _attention(self, weights, inputs):
+        forth, back = (tf.reduce_mean(each, axis=1) for each in weights)
         forth, back = forth[:, :, 1:], back[:, 1:]  # without IMG
         if self.model.grid is not None:
             batch, tokens, _ = tf.unstack(tf.shape(forth))

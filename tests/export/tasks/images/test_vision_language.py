@@ -188,6 +188,49 @@ def test_each_head_has_its_verbs(head, rng):
     assert answer["valid"].numpy().all()
 
 
+@pytest.mark.parametrize("image", [True, False])
+def test_xla_signatures_say_the_same(image, rng):
+    task = VisionLanguage(
+        vilbert("vqa", image=image), tokenizer=TOKENIZER, xla=True
+    )
+    signatures = {each.name: each for each in task.signatures()}
+    names = ["answer", "answer_xla", "attention", "attention_xla"]
+    assert list(signatures) == names
+    assert [each.compiled for each in signatures.values()] == [0, 1, 0, 1]
+    request = {"text": tf.constant([*ASKED[:2], ""])}
+    if image:
+        request["image_bytes"] = tf.constant(files("png", b"no image", "wide"))
+    else:
+        shape = (3, 3, FEATURES)
+        features = rng.normal(size=shape).astype("float32")
+        features[1, 0, 0] = np.nan
+        request["features"] = tf.constant(features)
+        request["boxes"] = tf.constant(np.tile(BOXES, (3, 1, 1)))
+    plain, compiled = (
+        signatures[name].function(**request) for name in names[:2]
+    )
+    assert plain.keys() == compiled.keys()
+    assert compiled["valid"].numpy().tolist() == [True, False, False]
+    for name, value in plain.items():
+        np.testing.assert_allclose(compiled[name], value, atol=1e-5)
+    plain, compiled = (
+        signatures[name].function(**request) for name in names[2:]
+    )
+    length = plain["text_to_regions"].shape[1]
+    assert compiled["text_to_regions"].shape[1] == texts.MAX_LENGTH
+    np.testing.assert_allclose(
+        compiled["text_to_regions"][:, :length],
+        plain["text_to_regions"],
+        atol=1e-5,
+    )
+    # What is padding is not looked at.
+    found = compiled["regions_to_text"]
+    np.testing.assert_allclose(
+        found[..., :length], plain["regions_to_text"], atol=1e-5
+    )
+    assert not found[..., length:].numpy().any()
+
+
 @pytest.mark.parametrize(
     ("head", "settings", "message"),
     [
