@@ -12,13 +12,21 @@ WarmupRsqrt                the schedule of the Transformer
 Lamb                       an optimizer for large batches
 deit3_recipe               how DeiT III trains a ViT
 CompileNotice              a callback that says when a step is compiled
+BLEU                       a callback that scores what the model writes
+Samples                    a callback that prints what the model writes
+Pictures                   a callback that draws at the end of epochs
+Throughput                 a callback that measures tokens/s and memory
 accelerator_check          whether a step compiles for a TPU or GPU, and fits
 accelerator_check_model    the same of a model's training or decode step
 """
 
 from keras_attn.training.accelerator.check import accelerator_check
 from keras_attn.training.accelerator.check_model import accelerator_check_model
+from keras_attn.training.callbacks.bleu import BLEU
 from keras_attn.training.callbacks.compile_notice import CompileNotice
+from keras_attn.training.callbacks.pictures import Pictures
+from keras_attn.training.callbacks.samples import Samples
+from keras_attn.training.callbacks.throughput import Throughput
 from keras_attn.training.distillation.model import Distillation
 from keras_attn.training.losses.distillation_loss import DistillationLoss
 from keras_attn.training.losses.masked_crossentropy import MaskedCrossentropy
@@ -34,6 +42,7 @@ from keras_attn.training.schedules.warmup_cosine import WarmupCosine
 from keras_attn.training.schedules.warmup_rsqrt import WarmupRsqrt
 
 __all__ = [
+    "BLEU",
     "CompileNotice",
     "Distillation",
     "DistillationLoss",
@@ -43,6 +52,9 @@ __all__ = [
     "MaskedDivergence",
     "MultiLabelCrossentropy",
     "Perplexity",
+    "Pictures",
+    "Samples",
+    "Throughput",
     "WarmupCosine",
     "WarmupRsqrt",
     "accelerator_check",
