@@ -13,18 +13,15 @@ class BLEU(Periodic):
 
         BLEU = 100 · min(1, exp(1 - r / h)) · (p1 · p2 · p3 · p4)^(1/4)
 
-    by sacrebleu: p are precisions of n-grams, h the number of words written, r
-    that of the references. A loss is measured with the right words before each
-    position, BLEU with the model's own. It goes into `logs`, so
-    `EarlyStopping(monitor="bleu", mode="max")` and `ModelCheckpoint` that come
-    after this callback, History and TensorBoard see it; with `every` above 1
-    they see nothing in the epochs between. It costs one `decode` of all
-    sources, so give a few hundred. What `decode` raises ends the training.
+    by sacrebleu: p are precisions of n-grams, h and r the numbers of words
+    written and of the references. `EarlyStopping(monitor="bleu", mode="max")`
+    and `ModelCheckpoint` that come after it, History and TensorBoard see it in
+    `logs`; with `every` above 1 there is nothing in the epochs between. It
+    costs one `decode` of all sources. What `decode` raises ends the training.
 
     Args:
-        decode: A function from `sources` to a list of as many strings, which
-            uses the model as it is then: `lambda sources: list(
-            servable.translate(sources)["text"])`.
+        decode: A function from `sources` to a list of as many strings, by the
+            model as it is then: `lambda x: servable.translate(x)["text"]`.
         sources: What `decode` takes, with one for each text.
         references: A string for each source, or a list of strings for each.
         every: At the end of how many epochs it is measured once.

@@ -24,25 +24,23 @@ class Throughput(Periodic):
         tokens_per_second      = tokens / seconds
         model_flop_utilisation = flops · steps / seconds / peak
 
-    Seconds run from the beginning of the epoch to the end of its last step:
-    without validation, and in the first epoch with tracing and compiling, up
-    to `first_step_seconds`. Waiting for data is part of them: Keras fetches a
-    batch inside the step, where no callback can time it alone. Peak memory is
-    that of the run so far (of the process; of the fullest accelerator). It
-    costs a reading of one number in each epoch.
+    Seconds run from the beginning of the epoch to the end of its last step,
+    without validation; tracing and compiling are mostly in the first epoch's
+    `first_step_seconds`. Waiting for data is part of them: Keras fetches a
+    batch inside the step, where no callback can time it alone. Memory is the
+    peak so far, of the process and of the fullest accelerator.
 
     Args:
-        count: What counts the items. The name of a compiled metric that
-            averages them, "masked_accuracy" for real tokens (exactly; as
-            `weighted_metrics` it adds weights up), "loss" for rows; or how
-            many each step has; or None for steps alone.
+        count: The name of a compiled metric that averages the items, such as
+            "masked_accuracy" for real tokens (exactly, unless it is one of
+            `weighted_metrics`) or "loss" for rows; or how many items each
+            step has; or None for steps alone.
         unit: What the items are, "images" for example; it names the figures.
-        flops: FLOP of one step, forward and backward, as you count them.
-            Their peak is measured when the training begins: half a second of
-            float32 products, which mixed precision may exceed.
+        flops: FLOP of one step, forward and backward. The peak is measured
+            when training begins, in half a second of float32 products; mixed
+            precision may exceed it.
         every: Of how many epochs one is reported.
-        file: A file that gets a line of JSON for each report, or None. What
-            cannot be written is warned of once.
+        file: A file that gets a line of JSON for each report, or None.
 
     Reference:
         Chowdhery et al. 2022, section 4.1. https://arxiv.org/abs/2204.02311

@@ -189,11 +189,20 @@ def test_a_file_that_cannot_be_written_ends_no_training(tmp_path):
 
 def test_a_name_that_no_metric_has_is_told_in_the_first_steps():
     model = language_model()
-    with pytest.raises(
-        ValueError, match=r"'acuracy'; the model has .*'masked_"
-    ):
-        callbacks = [Throughput("acuracy")]
-        model.fit(batches(), shuffle=False, verbose=0, callbacks=callbacks)
+    steps = []
+    noting = keras.callbacks.LambdaCallback(
+        on_train_batch_begin=lambda step, logs: steps.append(step)
+    )
+    with pytest.raises(ValueError, match=r"'acuracy'; .* 'masked_accuracy'"):
+        model.fit(
+            batches().repeat(),
+            verbose=0,
+            callbacks=[Throughput("acuracy"), noting],
+            shuffle=False,
+            steps_per_epoch=2000,
+        )
+    # Not at the end of the epoch.
+    assert len(steps) < 1000
 
 
 @pytest.mark.parametrize(
