@@ -164,12 +164,13 @@ NOT_COMPUTING = {
 }
 OUR_OWN = "no paper has it"
 ITS_MODEL = "its model has its own"
+SHOWING = ("CompileNotice", "Pictures", "Samples")
 
 # What a docstring need not have, and why.
 NO_EQUATION = {
     **NOT_COMPUTING,
     "data.phrases": "its grammar is in tables",
-    "training.CompileNotice": "it says what is being done",
+    **{f"training.{name}": "it shows what others made" for name in SHOWING},
     "modifiers.get": "it finds a modifier by name",
     **{
         f"plot.{name}": "it draws weights that another function made"
@@ -202,7 +203,7 @@ NO_REFERENCE = {
         )
     },
     "export.verify": OUR_OWN,
-    "training.CompileNotice": "it says what is being done",
+    **{f"training.{name}": "it shows what others made" for name in SHOWING},
     "modifiers.Modifier": "each of its subclasses has its own",
     "modifiers.get": "it finds a modifier by name",
     "text.Tokenizer": "each of its subclasses has its own",
@@ -220,7 +221,10 @@ NO_SHAPES = {
     "export.export_model": HOST,
     "export.servable": HOST,
     "export.verify": HOST,
-    "training.CompileNotice": "it takes no tensor",
+    **{
+        f"training.{name}": "it takes no tensor"
+        for name in (*SHOWING, "BLEU", "Throughput")
+    },
     "modifiers.get": "it takes no tensor",
     "text.learn_vocabulary": "it takes texts",
     "training.accelerator_check": "it takes any tensors",

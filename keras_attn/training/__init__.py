@@ -17,13 +17,21 @@ layer_rates                lower rates for lower layers, for AdamW
 Lamb                       an optimizer for large batches
 deit3_recipe               how DeiT III trains a ViT
 CompileNotice              a callback that says when a step is compiled
+BLEU                       a callback that scores what the model writes
+Samples                    a callback that prints what the model writes
+Pictures                   a callback that draws at the end of epochs
+Throughput                 a callback that measures tokens/s and memory
 accelerator_check          whether a step compiles for a TPU or GPU, and fits
 accelerator_check_model    the same of a model's training or decode step
 """
 
 from keras_attn.training.accelerator.check import accelerator_check
 from keras_attn.training.accelerator.check_model import accelerator_check_model
+from keras_attn.training.callbacks.bleu import BLEU
 from keras_attn.training.callbacks.compile_notice import CompileNotice
+from keras_attn.training.callbacks.pictures import Pictures
+from keras_attn.training.callbacks.samples import Samples
+from keras_attn.training.callbacks.throughput import Throughput
 from keras_attn.training.distillation.model import Distillation
 from keras_attn.training.losses.distillation_loss import DistillationLoss
 from keras_attn.training.losses.masked_crossentropy import MaskedCrossentropy
@@ -45,6 +53,7 @@ from keras_attn.training.schedules.warmup_rsqrt import WarmupRsqrt
 
 __all__ = [
     "AdamW",
+    "BLEU",
     "CompileNotice",
     "Distillation",
     "DistillationLoss",
@@ -55,7 +64,10 @@ __all__ = [
     "MatthewsCorrelation",
     "MultiLabelCrossentropy",
     "Perplexity",
+    "Pictures",
+    "Samples",
     "SpearmanCorrelation",
+    "Throughput",
     "WarmupCosine",
     "WarmupRsqrt",
     "accelerator_check",
