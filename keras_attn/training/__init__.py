@@ -52,8 +52,8 @@ from keras_attn.training.schedules.warmup_cosine import WarmupCosine
 from keras_attn.training.schedules.warmup_rsqrt import WarmupRsqrt
 
 __all__ = [
-    "AdamW",
     "BLEU",
+    "AdamW",
     "CompileNotice",
     "Distillation",
     "DistillationLoss",
