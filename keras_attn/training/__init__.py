@@ -51,9 +51,9 @@ from keras_attn.training.recipes.deit3 import deit3_recipe
 from keras_attn.training.schedules.warmup_cosine import WarmupCosine
 from keras_attn.training.schedules.warmup_rsqrt import WarmupRsqrt
 
-__all__ = [
-    "BLEU",
+__all__ = [  # noqa: RUF022 (plainly sorted, as all doors)
     "AdamW",
+    "BLEU",
     "CompileNotice",
     "Distillation",
     "DistillationLoss",
