@@ -11,6 +11,11 @@ Fréchet distance to real images of the test. A support vector machine, which
 has seen only images that the SAGAN has not, says which digit each one shows.
 Beside them stand images whose pixels are Gaussian, each with the mean and the
 deviation that it has in the training images.
+
+On 2026-11-17, over 3 seeds, the distance was 0.109 ± 0.030 of theirs with
+attention and 0.102 ± 0.014 without, and 97.4 ± 1.6 % and 97.9 ± 1.8 % of the
+images were named rightly: attention makes no difference that 3 seeds show. The
+run took 22 minutes of one core's time.
 """
 
 import dataclasses
@@ -34,7 +39,7 @@ from keras_attn import models
 from keras_attn import plot
 from keras_attn import training
 
-# Rows and columns: a stroke's middle, its ends, and a corner that is empty.
+# Rows and columns: the middle, above, below and left of it, and a corner.
 PIXELS = ((16, 16), (5, 16), (26, 16), (16, 8), (2, 2))
 
 
