@@ -257,7 +257,8 @@ def ask(answerer, scene, folder):
         "features": regions["features"].numpy()[None],
         "boxes": boxes[None],
     }
-    print(f"{question}? {answerer.answer(**asked)['answer'][0]}")
+    answer = answerer.answer(**asked)["answer"][0]
+    print(f"{question}? {answer} (right: {scene['answer'].decode()})")
     looked = answerer.attention(**asked)
     words = ["[START]", *question.split(), "[END]"]
     for name, weights in (
