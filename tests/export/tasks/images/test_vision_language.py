@@ -188,7 +188,9 @@ def test_each_head_has_its_verbs(head, rng):
     assert answer["valid"].numpy().all()
 
 
-@pytest.mark.parametrize("image", [True, False])
+@pytest.mark.parametrize(
+    "image", [pytest.param(True, marks=pytest.mark.slow), False]
+)
 def test_xla_signatures_say_the_same(image, rng):
     task = VisionLanguage(
         vilbert("vqa", image=image), tokenizer=TOKENIZER, xla=True
