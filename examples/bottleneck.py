@@ -9,7 +9,7 @@ to six, word by word, from their own words. A word is correct if it stands at
 its place. Two pictures are drawn: correct words against clauses, and how much
 each source word counts, by the norm of the gradient at its embedding.
 
-At six clauses 95.1 % of the words are correct with attention and 5.6 % without
+At six clauses 95.1 % of the words are correct with attention and 5.7 % without
 (3 seeds, 2026-11-17, an hour on one core); 94.4 % point at their source word.
 """
 
@@ -209,7 +209,7 @@ def draw(config, scores, norms):
     for name, values in norms.items():
         right.semilogy(values, label=name)
     right.set(xlabel="place in the source", ylabel="norm of the gradient")
-    left.legend()
+    left.legend(loc=(0.02, 0.45))  # where no line is
     right.legend()
     path = pathlib.Path(config.folder) / "bottleneck.png"
     path.parent.mkdir(parents=True, exist_ok=True)
