@@ -1,9 +1,9 @@
 import keras
 import numpy as np
 import pytest
-import tensorflow as tf
 
 from keras_attn.training.optimizers.adamw import AdamW
+from tests.training.optimizers import updates
 
 RATE, DECAY, B1, B2, EPSILON = 0.125, 0.3, 0.8, 0.95, 1e-12
 
@@ -27,10 +27,7 @@ def test_matches_the_equation(jit_compile, rng):
         "gamma": rng.normal(size=5),
         "slow_kernel": rng.normal(size=(4, 2)),
     }
-    variables = [
-        keras.Variable(value, dtype="float64", name=name)
-        for name, value in values.items()
-    ]
+    variables = updates.make_variables(values)
     gradients = [
         [rng.normal(size=value.shape) for value in values.values()]
         for _ in range(4)
@@ -43,14 +40,9 @@ def test_matches_the_equation(jit_compile, rng):
         epsilon=EPSILON,
         rates={variables[-1].path: 0.25},
     )
-    optimizer.build(variables)
-
-    @tf.function(jit_compile=jit_compile)
-    def step(*gradients):
-        optimizer.apply(gradients)
-
-    for each in gradients:
-        step(*map(tf.constant, each))
+    updates.apply_updates(
+        optimizer, variables, gradients, jit_compile=jit_compile
+    )
     for index, (name, value) in enumerate(values.items()):
         expected = equation(
             value,

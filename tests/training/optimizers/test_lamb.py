@@ -4,6 +4,7 @@ import pytest
 import tensorflow as tf
 
 from keras_attn.training.optimizers.lamb import Lamb
+from tests.training.optimizers import updates
 
 SETTINGS = {"weight_decay": 0.3, "beta_1": 0.8, "beta_2": 0.95, "epsilon": 0.01}
 
@@ -35,20 +36,15 @@ def test_matches_the_equation(jit_compile, rng):
         "bias": rng.normal(size=4),
         "another_kernel": np.zeros((2, 3)),
     }
-    variables = [variable(value, name) for name, value in values.items()]
+    variables = updates.make_variables(values)
     gradients = [
         [rng.normal(size=value.shape) for value in values.values()]
         for _ in range(4)
     ]
     optimizer = Lamb(0.1, **SETTINGS)
-    optimizer.build(variables)
-
-    @tf.function(jit_compile=jit_compile)
-    def step(*gradients):
-        optimizer.apply(gradients)
-
-    for each in gradients:
-        step(*map(tf.constant, each))
+    updates.apply_updates(
+        optimizer, variables, gradients, jit_compile=jit_compile
+    )
     for index, (name, value) in enumerate(values.items()):
         expected = equation(
             value,
