@@ -1,5 +1,6 @@
 import dataclasses
 
+import keras
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -39,23 +40,20 @@ def test_it_compares_with_a_model_that_was_not_pretrained(tmp_path, capsys):
 @pytest.mark.slow
 def test_pretraining_changes_what_fine_tuning_starts_from():
     tokenizer = vision_language.learn_words()
+    keras.utils.set_random_seed(0)
     untrained = vision_language.make_model(CONFIG, tokenizer)
+    keras.utils.set_random_seed(0)
     trained = vision_language.pretrain(CONFIG, tokenizer, seed=0)
-    config = dataclasses.replace(CONFIG, fine_tuning_rate=0.0)
+    # So small a rate changes nothing.
+    config = dataclasses.replace(CONFIG, fine_tuning_rate=1e-12)
     tuned = vision_language.fine_tune(config, trained, tokenizer, seed=0)
-    for before, after in zip(
-        trained.streams.get_weights(), tuned.streams.get_weights(), strict=True
-    ):
-        np.testing.assert_array_equal(before, after)
-    changed = [
-        np.any(a != b)
-        for a, b in zip(
-            tuned.streams.get_weights(),
-            untrained.streams.get_weights(),
-            strict=True,
-        )
+    kernels = [
+        [x for x in model.streams.get_weights() if x.ndim > 1]
+        for model in (untrained, trained, tuned)
     ]
-    assert np.mean(changed) > 0.5
+    for before, first, last in zip(*kernels, strict=True):
+        np.testing.assert_allclose(first, last, atol=1e-9)
+        assert np.max(np.abs(before - first)) > 1e-6
 
 
 def test_a_row_tells_the_points_that_pretraining_gains(capsys):
