@@ -10,7 +10,7 @@ its place. Two pictures are drawn: correct words against clauses, and how much
 each source word counts, by the norm of the gradient at its embedding.
 
 At six clauses 95.1 % of the words are correct with attention and 5.7 % without
-(3 seeds, 2026-11-17, an hour on one core); 94.4 % point at their source word.
+(3 seeds, 2026-11-17, 43 min of one core); 94.4 % point at their source word.
 """
 
 import dataclasses

@@ -69,3 +69,8 @@ def test_tensorflows_errors_of_files_are_warned_of_too():
 def test_other_errors_are_not_hidden():
     with pytest.raises(KeyError), Note().may_fail(pathlib.Path("x")):
         raise KeyError("x")
+
+
+def test_a_subclass_says_what_is_reported():
+    with pytest.raises(NotImplementedError):
+        Periodic(1).on_epoch_end(0, {})
