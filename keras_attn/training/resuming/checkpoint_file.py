@@ -77,7 +77,8 @@ def read(path: pathlib.Path) -> tuple[dict, list]:
         )
         # A damaged length may be any number.
         text = file.read(min(length, path.stat().st_size))
-        if len(text) != length or zlib.crc32(text) != checksum:
+        # Of no text the checksum is 0 too.
+        if not text or len(text) != length or zlib.crc32(text) != checksum:
             raise DamagedCheckpointError(f"{path} has a damaged header.")
         header = json.loads(text)
         arrays = [_read_array(file, path, x) for x in header.pop("arrays")]

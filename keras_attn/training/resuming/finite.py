@@ -50,9 +50,11 @@ class LossCheck:
 
 
 def losses(logs) -> dict:
-    """What in the logs of a step is a loss."""
+    """What in the logs of a step or an epoch is a loss of training."""
     return {
         name: float(np.asarray(value))
         for name, value in (logs if isinstance(logs, dict) else {}).items()
-        if name.endswith("loss") and np.ndim(value) == 0
+        if name.endswith("loss")
+        and not name.startswith("val_")
+        and np.ndim(value) == 0
     }
