@@ -55,6 +55,7 @@ class Config:
     steps: int = 1_000
     learning_rate: float = 2e-3
     weight_decay: float = 0.05
+    jit_compile: int = 0  # 1 compiles training with XLA
     folder: str = "build/classify_images"
 
 
@@ -124,7 +125,7 @@ def train(model, batches, config):
             from_logits=True, label_smoothing=config.label_smoothing
         ),
         metrics=[keras.metrics.CategoricalAccuracy(name="accuracy")],
-        jit_compile=False,
+        jit_compile=bool(config.jit_compile),
     )
     start = time.process_time()
     model.fit(batches, steps_per_epoch=config.steps, shuffle=False)
