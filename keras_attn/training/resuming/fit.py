@@ -113,12 +113,13 @@ def _fit(model, dataset, folder, save_every, monitor, mode, options):
             model=model,
         )
         try:
-            return model.fit(
-                stream.dataset,
-                callbacks=callbacks,
-                steps_per_epoch=stream.steps_per_epoch,
-                **options,
-            )
+            with workers.lost(model.distribute_strategy, saver.last):
+                return model.fit(
+                    stream.dataset,
+                    callbacks=callbacks,
+                    steps_per_epoch=stream.steps_per_epoch,
+                    **options,
+                )
         finally:
             callbacks.let_go()
 

@@ -1,5 +1,7 @@
 """Which of several workers writes what all of them read."""
 
+import contextlib
+
 import tensorflow as tf
 
 
@@ -30,5 +32,30 @@ def is_distributed(strategy: tf.distribute.Strategy) -> bool:
 
 def any_of_them(strategy: tf.distribute.Strategy, value: bool) -> bool:
     """Whether `value` is true in any worker. All of them must ask."""
-    values = strategy.run(lambda: tf.constant(float(value)))
+    values = strategy.experimental_distribute_values_from_function(
+        lambda context: tf.constant(float(value))
+    )
     return float(strategy.reduce("SUM", values, axis=None)) > 0
+
+
+@contextlib.contextmanager
+def lost(strategy: tf.distribute.Strategy, last):
+    """Say what to do if another worker is lost while this one trains.
+
+    Args:
+        strategy: The model's.
+        last: A function that names the last checkpoint, or None.
+
+    Raises:
+        RuntimeError: Instead of what TensorFlow raises.
+    """
+    try:
+        yield
+    except (tf.errors.UnavailableError, tf.errors.AbortedError) as error:
+        if number_of_workers(strategy) == 1:
+            raise
+        raise RuntimeError(
+            "Another worker was lost, and this one cannot go on alone. Start "
+            "all workers again: they continue from "
+            f"{last() or 'the beginning'}."
+        ) from error

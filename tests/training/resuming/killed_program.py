@@ -17,15 +17,13 @@ import os
 import pathlib
 import resource
 import signal
-import sys
-import tempfile
-import traceback
 
 import keras
 import numpy as np
 import tensorflow as tf
 
 from keras_attn import training
+from tests.training.resuming import forking
 
 EPOCHS, BATCHES, SAVE_EVERY = 5, 12, 3
 SIGNALS = {
@@ -113,44 +111,11 @@ def main(folder, kind="", count=0):
     print(digest.hexdigest(), json.dumps(history.history))
 
 
-def run(*args):
-    """What a process does that was made for `main`."""
-    code = 1
-    try:
-        main(*args)
-        code = 0
-    except SystemExit as error:
-        code = error.code
-    except BaseException:
-        traceback.print_exc()
-    finally:
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(code)
-
-
-def fork(args):
-    """Run `main` in a process that need not import TensorFlow again.
-
-    TensorFlow starts no thread before it is used, so it may be forked.
-    """
-    with (
-        tempfile.TemporaryFile("w+") as out,
-        tempfile.TemporaryFile("w+") as err,
-    ):
-        process = os.fork()
-        if process == 0:
-            os.dup2(out.fileno(), 1)
-            os.dup2(err.fileno(), 2)
-            run(*args)
-        if args[1:2] == ["stop"]:
-            return process
-        _, status = os.waitpid(process, 0)
-        out.seek(0)
-        err.seek(0)
-        return os.waitstatus_to_exitcode(status), out.read(), err.read()
+def answer(*args):
+    """Run `main` in a process of its own."""
+    forked = forking.Forked(main, *args)
+    return forked.process if args[1:2] == ("stop",) else forked.wait()
 
 
 if __name__ == "__main__":
-    for line in sys.stdin:
-        print(json.dumps(fork(json.loads(line))), flush=True)
+    forking.serve(answer)
