@@ -64,14 +64,24 @@ class Forked:
             _run(function, args)
 
     def wait(self, timeout=120):
-        """Wait for its end: exit code, output, errors, seconds."""
-        start = time.monotonic()
+        """Wait for its end.
+
+        Returns:
+            Exit code, output, errors, and the seconds until it has printed an
+            error, or else has ended: on a busy machine it may take TensorFlow
+            long to end its threads.
+        """
+        start, seconds = time.monotonic(), None
         while True:
             process, status = os.waitpid(self.process, os.WNOHANG)
-            seconds = time.monotonic() - start
+            waited = time.monotonic() - start
+            # Not by `read`, which would move where the process writes.
+            printed = os.pread(self._err.fileno(), 1_000_000, 0)
+            if seconds is None and (process or b"Error: " in printed):
+                seconds = waited
             if process:
                 break
-            if seconds > timeout:
+            if waited > timeout:
                 os.kill(self.process, signal.SIGKILL)
             time.sleep(0.02)
         texts = []
