@@ -1,9 +1,12 @@
+import importlib
+
 import keras
 import numpy as np
 import pytest
 import tensorflow as tf
 
 from keras_attn import training
+from tests.models.sagan import small
 from tests.training.resuming import runs
 
 # Keras warns when data whose number nobody knows has ended.
@@ -153,6 +156,61 @@ def test_validation_and_callbacks_of_keras_go_on(tmp_path):
 
 def interrupt(logs=None):
     raise KeyboardInterrupt
+
+
+@SLOW
+def test_tensorboard_goes_on_counting(tmp_path, monkeypatch):
+    written = []
+
+    def scalar(name, value, step):
+        if name == "batch_loss":
+            written.append(int(step))
+
+    # In the place of the one that needs TensorBoard itself. `tf.summary` is
+    # another module until Keras imports it by name.
+    summary = importlib.import_module("tensorflow.summary")
+    monkeypatch.setattr(summary, "scalar", scalar)
+
+    def board():
+        return keras.callbacks.TensorBoard(
+            tmp_path / "board", update_freq=1, write_graph=False
+        )
+
+    run_and_stop(tmp_path, 7, callbacks=[board()])
+    assert written == [*range(1, 8)]
+    written.clear()
+    runs.run(tmp_path, callbacks=[board()])
+    # Saved after step 6: step 7 was done again.
+    assert written == [*range(7, 13)]
+
+
+@SLOW
+def test_both_optimizers_of_a_sagan_are_continued(tmp_path):
+    images, labels = small.batch(np.random.default_rng(0))
+
+    def run(folder, callbacks=()):
+        keras.utils.set_random_seed(1)
+        model = small.make()
+        model.compile(run_eagerly=True)
+        data = tf.data.Dataset.from_tensor_slices((images, labels))
+        training.fit(
+            model,
+            data.shuffle(4, seed=1).batch(2),
+            checkpoints=folder,
+            save_every=1,
+            verbose=0,
+            callbacks=list(callbacks),
+        )
+        return [
+            *runs.state(model),
+            *map(np.array, model.discriminator_optimizer.variables),
+        ]
+
+    whole = run(tmp_path / "whole")
+    with pytest.raises(KeyboardInterrupt):
+        run(tmp_path, [runs.StopAt(2)])
+    for one, other in zip(run(tmp_path), whole, strict=True):
+        np.testing.assert_array_equal(one, other)
 
 
 @SLOW
