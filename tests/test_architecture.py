@@ -76,7 +76,7 @@ MAY_IMPORT_WITHIN = {
         "metrics": {"", "losses"},
         "schedules": set(),
         "optimizers": set(),
-        "recipes": {"losses", "optimizers", "schedules"},
+        "recipes": {"losses", "metrics", "optimizers", "schedules"},
         "distillation": {"losses"},
         "callbacks": set(),
         "accelerator": set(),
@@ -231,8 +231,10 @@ NO_SHAPES = {
     "training.accelerator_check_model": "it takes any tensors",
     "training.AdamW": "it takes weights of any shapes",
     "training.Lamb": "it takes weights of any shapes",
+    "training.PearsonCorrelation": "it takes one number of each row",
     "training.SpearmanCorrelation": "it takes one number of each row",
     "training.WarmupCosine": "it takes no tensor but the step",
+    "training.WarmupLinear": "it takes no tensor but the step",
     "training.layer_rates": "it takes layers",
 }
 
