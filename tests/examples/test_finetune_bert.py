@@ -9,6 +9,7 @@ from keras_attn import text
 from keras_attn import training
 from keras_attn.training.recipes.glue import TASKS
 from tests.data import glue_form
+from tests.models import peers
 
 # How GLUE's files write the classes; others have their numbers.
 NAMED = ("glue/mnli", "glue/qnli", "glue/rte")
@@ -102,6 +103,32 @@ def test_a_saved_bert_gets_the_head_of_the_task(tmp_path):
     )
 
 
+@pytest.mark.peers
+def test_a_folder_of_hugging_face_gets_the_head_of_the_task(tmp_path):
+    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "yes", "##!"]
+    (tmp_path / "vocab.txt").write_text("".join(f"{x}\n" for x in words))
+    peer = peers.make(
+        "BertModel",
+        peers.transformers().BertConfig(
+            vocab_size=7,
+            hidden_size=8,
+            num_hidden_layers=1,
+            num_attention_heads=2,
+            intermediate_size=10,
+        ),
+        tmp_path,
+    )
+    config = finetune_bert.Config(weights=str(tmp_path))
+    recipe = training.glue_recipe("glue/stsb")
+    tokenizer, model = finetune_bert.start(config, recipe, None)
+    assert tokenizer(["yes"]).numpy().tolist() == [[5]]
+    assert model.output_shape == (None, 1)
+    np.testing.assert_array_equal(
+        model.embedding.embeddings,
+        peer.embeddings.word_embeddings.weight.detach().numpy(),
+    )
+
+
 @pytest.mark.slow
 def test_learns_which_sentences_are_acceptable(make_glue, tmp_path):
     rng = np.random.default_rng(0)
@@ -126,9 +153,9 @@ def test_learns_which_sentences_are_acceptable(make_glue, tmp_path):
         task="glue/cola",
         data_dir=found["data_dir"],
         length=12,
-        units=32,
-        epochs=8,
-        learning_rate=3e-3,
+        num_layers=1,
+        epochs=12,
+        learning_rate=5e-3,
         layer_decay=0.9,
         folder=str(tmp_path / "build"),
     )
@@ -136,7 +163,11 @@ def test_learns_which_sentences_are_acceptable(make_glue, tmp_path):
     # Who guesses has 0.
     assert scores["validation"]["matthews"] > 0.7
     (version,) = (tmp_path / "build" / "model").iterdir()
-    export.verify(version)
     served = export.LoadedModel(version)
-    answer = served.classify(["the dog sees the cat ."])
-    assert answer["label"].tolist() == ["acceptable"]
+    answers = served.run(
+        "classify",
+        {"text": np.array([b"the dog sees the cat .", b"sees the dog ."])},
+    )
+    served.close()
+    assert answers["label"][0] == b"acceptable"
+    assert answers["scores"].shape == (2, 2)

@@ -91,12 +91,12 @@ def test_lower_layers_can_learn_more_slowly():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("task", ["glue/mrpc", "glue/stsb"])
-def test_a_model_trains_by_it(task, rng):
+def test_a_model_trains_by_it(rng):
+    task = "glue/stsb"
     recipe, model = glue_recipe(task), small_model(task)
     tokens = rng.integers(1, 9, size=(6, 7))
     inputs = {"tokens": tokens, "segments": np.zeros_like(tokens)}
-    labels = rng.integers(2, size=6)
+    labels = rng.uniform(0, 5, size=6)
     model.compile(recipe.optimizer(4), **recipe.compile, jit_compile=False)
     history = model.fit(inputs, labels, batch_size=3, epochs=2, verbose=0)
     assert set(METRICS[task]) < history.history.keys()
