@@ -25,6 +25,8 @@ BLEU                       a callback that scores what the model writes
 Samples                    a callback that prints what the model writes
 Pictures                   a callback that draws at the end of epochs
 Throughput                 a callback that measures tokens/s and memory
+fit                        Keras' fit, which survives a kill
+restore                    the weights that it has saved
 accelerator_check          whether a step compiles for a TPU or GPU, and fits
 accelerator_check_model    the same of a model's training or decode step
 """
@@ -55,6 +57,8 @@ from keras_attn.training.optimizers.lamb import Lamb
 from keras_attn.training.optimizers.layer_rates import layer_rates
 from keras_attn.training.recipes.deit3 import deit3_recipe
 from keras_attn.training.recipes.glue import glue_recipe
+from keras_attn.training.resuming.fit import fit
+from keras_attn.training.resuming.restoring import restore
 from keras_attn.training.schedules.warmup_cosine import WarmupCosine
 from keras_attn.training.schedules.warmup_linear import WarmupLinear
 from keras_attn.training.schedules.warmup_rsqrt import WarmupRsqrt
@@ -84,7 +88,9 @@ __all__ = [  # noqa: RUF022 (plainly sorted, as all doors)
     "accelerator_check",
     "accelerator_check_model",
     "deit3_recipe",
+    "fit",
     "frechet_distance",
     "glue_recipe",
     "layer_rates",
+    "restore",
 ]

@@ -1,0 +1,1 @@
+"""Training that goes on where a killed run has stopped."""
