@@ -24,6 +24,7 @@ import keras
 
 from examples import flags
 from examples import glue_files
+from examples.training_flags import Training
 from keras_attn import data
 from keras_attn import export
 from keras_attn import models
@@ -32,7 +33,7 @@ from keras_attn import training
 
 
 @dataclasses.dataclass(frozen=True)
-class Config:
+class Config(Training):
     """Settings of the fine-tuning example."""
 
     task: str = "glue/cola"
@@ -103,7 +104,21 @@ def main(config):
     keras.utils.set_random_seed(config.seed)
     recipe = training.glue_recipe(config.task)
     examples = load(config, recipe, "train")
-    tokenizer, model = start(config, recipe, examples)
+    steps = len(examples) // config.batch_size
+    with config.scope():
+        tokenizer, model = start(config, recipe, examples)
+        # Embeddings are the lowest layer; the pooler is as new as the head.
+        lowest = [model.embedding, model.segment_embedding, model.encoder]
+        optimizer = recipe.optimizer(
+            config.epochs * steps,
+            learning_rate=config.learning_rate,
+            layers=[lowest, *model.encoder.blocks],
+            layer_decay=config.layer_decay,
+        )
+        model.compile(
+            optimizer, **recipe.compile, jit_compile=config.jit_compile
+        )
+    print(f"{model.count_params():,} parameters, {steps} steps in an epoch")
 
     def batches(examples, **options):
         rows = data.text_classification(
@@ -112,22 +127,13 @@ def main(config):
         size, length = config.batch_size, config.length
         return data.batches(rows, size, lengths=length, **options)
 
-    steps = len(examples) // config.batch_size
-    # Embeddings are the lowest layer; the pooler is as new as the head.
-    lowest = [model.embedding, model.segment_embedding, model.encoder]
-    optimizer = recipe.optimizer(
-        config.epochs * steps,
-        learning_rate=config.learning_rate,
-        layers=[lowest, *model.encoder.blocks],
-        layer_decay=config.layer_decay,
-    )
-    model.compile(optimizer, **recipe.compile, jit_compile=False)
-    print(f"{model.count_params():,} parameters, {steps} steps in an epoch")
-    model.fit(
+    training.fit(
+        model,
         batches(examples, shuffle=10_000, seed=config.seed).repeat(),
         epochs=config.epochs,
         steps_per_epoch=steps,
         shuffle=False,
+        checkpoints=config.checkpoints_of(),
     )
     found = {}
     for split in recipe.splits:
