@@ -27,7 +27,8 @@ MAY_IMPORT = {
     "blocks": {"ops", "embeddings", "modifiers", "wrappers", "attention"},
     "models": {
         *("ops", "embeddings", "modifiers", "wrappers", "attention"),
-        "blocks",
+        # For a `fit` on many devices.
+        *("blocks", "training"),
     },
     "decoding": {"ops"},
     "data": {"ops", "text", "image"},
@@ -77,7 +78,8 @@ MAY_IMPORT_WITHIN = {
         "schedules": set(),
         "optimizers": set(),
         "recipes": {"losses", "metrics", "optimizers", "schedules"},
-        "distillation": {"losses"},
+        "distribution": set(),
+        "distillation": {"losses", "distribution"},
         "callbacks": set(),
         "accelerator": set(),
     },
@@ -210,6 +212,8 @@ NO_REFERENCE = {
     "text.learn_vocabulary": "each kind's tokenizer has its own",
     "training.accelerator_check": "it asks a compiler",
     "training.accelerator_check_model": "it asks a compiler",
+    "training.distributed": OUR_OWN,
+    "training.strategy": "it finds a strategy by name",
 }
 NO_SHAPES = {
     **NOT_COMPUTING,
@@ -235,7 +239,9 @@ NO_SHAPES = {
     "training.SpearmanCorrelation": "it takes one number of each row",
     "training.WarmupCosine": "it takes no tensor but the step",
     "training.WarmupLinear": "it takes no tensor but the step",
+    "training.distributed": "it takes a model",
     "training.layer_rates": "it takes layers",
+    "training.strategy": "it takes a name",
 }
 
 

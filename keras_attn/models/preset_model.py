@@ -10,9 +10,10 @@ from keras_attn.base.seed_state import seed_state_of
 from keras_attn.base.tracking import hidden_children
 from keras_attn.models import constructor_call
 from keras_attn.models import prompts
+from keras_attn.training.distribution.distributed_fit import DistributedFit
 
 
-class PresetModel(keras.Model):
+class PresetModel(DistributedFit, keras.Model):
     """A functional `keras.Model` with the constructor's arguments as config.
 
     The constructor of each subclass is recorded as it is called. `config`
@@ -62,13 +63,6 @@ class PresetModel(keras.Model):
                 f"Received: {name!r}"
             )
         return cls(**{**cls.presets[name], **overrides})
-
-    def make_train_function(self, force=False):
-        # Keras makes the optimizer's weights while the first step is traced,
-        # which makes TensorFlow trace that step twice, and keep both.
-        if not self.optimizer.built:
-            self.optimizer.build(self.trainable_variables)
-        return super().make_train_function(force)
 
     def get_config(self):
         call = constructor_call.outermost(self)

@@ -10,7 +10,9 @@ def look_up(table, ids, *, past_end_is_nan: bool = False):
 
     An id that is not there is an error on CPU; `keras.ops.take` counts the
     ones below 0 from the end instead, so that -1 would pass for a token. XLA
-    and GPUs cannot raise it.
+    and GPUs cannot raise it. The gradient of the table is dense, with the sum
+    of all that looked a row up: given the parts, as `tf.gather` gives them,
+    Keras' Adam squares each for itself.
 
     Args:
         table: (rows, units).
@@ -29,7 +31,7 @@ def look_up(table, ids, *, past_end_is_nan: bool = False):
             'keras.Input((None,), dtype="int32").'
         )
     table = tf.convert_to_tensor(table)
-    found = tf.gather(table, ids)
+    found = _rows(table, ids)
     # Eagerly, it has failed by now.
     if not past_end_is_nan or tf.executing_eagerly():
         return found
@@ -59,3 +61,16 @@ def first_rows(table, length):
 
 def _nan(table):
     return tf.constant(float("nan"), table.dtype)
+
+
+def _rows(table, ids):
+    @tf.custom_gradient
+    def of_table(table):
+        rows = tf.shape(table)[0]
+
+        def gradient(upstream):
+            return tf.math.unsorted_segment_sum(upstream, ids, rows)
+
+        return tf.gather(table, ids), gradient
+
+    return of_table(table)

@@ -20,6 +20,8 @@ layer_rates                lower rates for lower layers, for AdamW
 Lamb                       an optimizer for large batches
 deit3_recipe               how DeiT III trains a ViT
 glue_recipe                how BERT is fine-tuned on GLUE
+strategy                   one device, several, several machines, or a TPU
+distributed                any Keras model, right on any number of replicas
 CompileNotice              a callback that says when a step is compiled
 BLEU                       a callback that scores what the model writes
 Samples                    a callback that prints what the model writes
@@ -39,6 +41,8 @@ from keras_attn.training.callbacks.pictures import Pictures
 from keras_attn.training.callbacks.samples import Samples
 from keras_attn.training.callbacks.throughput import Throughput
 from keras_attn.training.distillation.model import Distillation
+from keras_attn.training.distribution.distributed import distributed
+from keras_attn.training.distribution.strategies import strategy
 from keras_attn.training.losses.distillation_loss import DistillationLoss
 from keras_attn.training.losses.masked_crossentropy import MaskedCrossentropy
 from keras_attn.training.losses.masked_divergence import MaskedDivergence
@@ -88,9 +92,11 @@ __all__ = [  # noqa: RUF022 (plainly sorted, as all doors)
     "accelerator_check",
     "accelerator_check_model",
     "deit3_recipe",
+    "distributed",
     "fit",
     "frechet_distance",
     "glue_recipe",
     "layer_rates",
     "restore",
+    "strategy",
 ]

@@ -3,6 +3,8 @@
 import keras
 from keras import ops
 
+from keras_attn.training.distribution.distributed_fit import DistributedFit
+from keras_attn.training.distribution.global_loss import global_loss
 from keras_attn.training.losses.distillation_loss import DistillationLoss
 
 # λ of the paper: equation 3, and its section 5 for "soft".
@@ -10,7 +12,7 @@ WEIGHTS = {"hard": 0.5, "soft": 0.1}
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
-class Distillation(keras.Model):
+class Distillation(DistributedFit, keras.Model):
     """Trains a student on the labels and on what a teacher says.
 
         loss = (1 - λ) L(Zc, y) + λ teacher_loss(Zt, Zd)
@@ -89,8 +91,11 @@ class Distillation(keras.Model):
             x, y, of_class, sample_weight, training=training
         )
         told = _prediction(self.teacher(x, training=False))
-        of_teacher = self.teacher_loss(
-            ops.stop_gradient(told), of_distillation, sample_weight
+        of_teacher = global_loss(
+            self.teacher_loss,
+            ops.stop_gradient(told),
+            of_distillation,
+            sample_weight,
         )
         return (1 - weight) * of_labels + weight * of_teacher
 

@@ -20,9 +20,6 @@ class MaskedCrossentropy(keras.losses.Loss):
     A label is real if it is not `pad_id` and the logits' Keras mask, if they
     carry one, does not hide it. What stands elsewhere, NaN included, changes
     neither the loss nor its gradient. It is computed in float32, whatever the
-    logits' precision. Under a `tf.distribute` strategy each replica takes the
-    mean over its own real labels and, as with Keras' losses, replicas count
-    alike; `Perplexity` counts labels, over all replicas and batches.
 
     Args:
         pad_id: The label that never counts; None if every label does.
@@ -67,6 +64,13 @@ class MaskedCrossentropy(keras.losses.Loss):
         # Gradients are summed over replicas.
         replicas = tf.distribute.get_strategy().num_replicas_in_sync
         return mean / replicas
+
+    def weight_sum(self, y_true, y_pred, sample_weight=None):
+        """What the mean divides by, for a `fit` on several replicas."""
+        _, _, weights = tokens.read_tokens(
+            y_true, y_pred, sample_weight, pad_id=self.pad_id
+        )
+        return tf.reduce_sum(weights)
 
     def call(self, y_true, y_pred):
         labels, logits, weights = tokens.read_tokens(

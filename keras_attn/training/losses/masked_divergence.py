@@ -34,16 +34,16 @@ class MaskedDivergence(keras.losses.Loss):
 
     def __call__(self, y_true, y_pred, sample_weight=None):
         # Keras' own would divide by all positions.
-        losses, weights = self._divergences(y_true, y_pred)
-        if sample_weight is not None:
-            given = tf.cast(sample_weight, weights.dtype)
-            missing = weights.shape.rank - given.shape.rank
-            given = given[(..., *[None] * missing)]
-            weights = tf.where(weights > 0, given * weights, 0.0)
+        losses, weights = self._divergences(y_true, y_pred, sample_weight)
         total = tf.reduce_sum(weights * losses)
         mean = tf.math.divide_no_nan(total, tf.reduce_sum(weights))
         # Gradients are summed over replicas.
         return mean / tf.distribute.get_strategy().num_replicas_in_sync
+
+    def weight_sum(self, y_true, y_pred, sample_weight=None):
+        """What the mean divides by, for a `fit` on several replicas."""
+        _, weights = self._divergences(y_true, y_pred, sample_weight)
+        return tf.reduce_sum(weights)
 
     def call(self, y_true, y_pred):
         losses, weights = self._divergences(y_true, y_pred)
@@ -52,8 +52,8 @@ class MaskedDivergence(keras.losses.Loss):
     def get_config(self):
         return {"name": self.name}
 
-    def _divergences(self, y_true, y_pred):
-        """The loss of each position, and whether it counts."""
+    def _divergences(self, y_true, y_pred, sample_weight=None):
+        """The loss of each position, and how much it counts."""
         target = tf.convert_to_tensor(y_true)
         logits = tf.convert_to_tensor(y_pred)
         if not target.shape.is_compatible_with(logits.shape):
@@ -70,4 +70,10 @@ class MaskedDivergence(keras.losses.Loss):
         # xlogy(0, 0) is 0, as the limit of p log p.
         own = tf.math.xlogy(target, target)
         other = target * tf.nn.log_softmax(logits)
-        return tf.reduce_sum(own - other, axis=-1), tf.cast(counts, dtype)
+        weights = tf.cast(counts, dtype)
+        if sample_weight is not None:
+            given = tf.cast(sample_weight, dtype)
+            missing = weights.shape.rank - given.shape.rank
+            given = given[(..., *[None] * missing)]
+            weights = tf.where(counts, given * weights, 0.0)
+        return tf.reduce_sum(own - other, axis=-1), weights

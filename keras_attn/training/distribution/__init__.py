@@ -1,0 +1,1 @@
+"""Training on any number of devices and machines, by tf.distribute."""

@@ -1,0 +1,175 @@
+"""Small models, trained in float64 on one device or under a strategy.
+
+As a script it is one of several workers, which TF_CONFIG names:
+
+    python -m tests.training.distribution.trained_together FOLDER
+"""
+
+import pathlib
+import sys
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from keras_attn import models
+from keras_attn import training
+
+ROWS, LENGTH, VOCABULARY = 22, 5, 11
+BATCH = 8  # the last batch has 6 rows, or an odd number for each of four
+STEPS = 20
+
+
+def sequences(rng, rows=ROWS):
+    """Ids whose rows have all lengths, so that halves of batches differ."""
+    ids = rng.integers(3, VOCABULARY, (rows, LENGTH)).astype("int32")
+    lengths = rng.integers(1, LENGTH + 1, rows)
+    lengths[:4] = (1, LENGTH, 1, LENGTH)  # the halves of a shared-out batch
+    return np.where(np.arange(LENGTH) < lengths[:, None], ids, 0)
+
+
+def transformer(rng):
+    model = models.Transformer(
+        vocabulary_size=VOCABULARY,
+        num_layers=1,
+        num_heads=2,
+        units=6,
+        feed_forward_units=7,
+        dropout=0.0,
+        dtype="float64",
+    )
+    source, target = sequences(rng), sequences(rng)
+    return model, ({"source": source, "target": target}, target), masked()
+
+
+def bert(rng):
+    model = models.BERT(
+        vocabulary_size=VOCABULARY,
+        num_layers=1,
+        num_heads=2,
+        units=6,
+        feed_forward_units=7,
+        max_length=LENGTH,
+        dropout=0.0,
+        head="masked_lm",
+        dtype="float64",
+    )
+    tokens = sequences(rng)
+    inputs = {"tokens": tokens, "segments": np.zeros_like(tokens)}
+    hidden = rng.random(tokens.shape) < 0.5
+    return model, (inputs, np.where(hidden, tokens, 0)), masked()
+
+
+def image_model(rng):
+    model = models.ViT(
+        image_size=4,
+        patch_size=2,
+        num_layers=1,
+        num_heads=2,
+        units=6,
+        feed_forward_units=7,
+        num_classes=3,
+        dtype="float64",
+    )
+    images = rng.normal(size=(ROWS, 4, 4, 3))
+    labels = rng.integers(0, 3, ROWS)
+    loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+    return model, (images, labels), loss
+
+
+def recurrent(rng):
+    model = models.RNNSeq2Seq(
+        vocabulary_size=VOCABULARY,
+        units=6,
+        dropout=0.0,
+        dtype="float64",
+    )
+    source, target = sequences(rng), sequences(rng)
+    return model, ({"source": source, "target": target}, target), masked()
+
+
+class MeanSquare(keras.layers.Layer):
+    """Adds the mean square of its inputs to the loss."""
+
+    def call(self, inputs):
+        self.add_loss(0.1 * keras.ops.mean(inputs**2))
+        return inputs
+
+
+def of_keras(rng):
+    """Layers of Keras alone, with losses of two kinds that layers add."""
+    image = keras.Input((6,), dtype="float64")
+    x = keras.layers.Dense(5, "tanh", kernel_regularizer="l2", dtype="float64")(
+        image
+    )
+    x = MeanSquare(dtype="float64")(x)
+    model = keras.Model(
+        image,
+        {
+            name: keras.layers.Dense(2, dtype="float64", name=name)(x)
+            for name in ("first", "second")
+        },
+    )
+    labels = {name: rng.normal(size=(ROWS, 2)) for name in ("first", "second")}
+    weights = rng.random(ROWS)
+    inputs = rng.normal(size=(ROWS, 6))
+    return model, (inputs, labels, weights), {"first": "mse", "second": "mae"}
+
+
+def masked():
+    return training.MaskedCrossentropy(label_smoothing=0.1)
+
+
+MODELS = {
+    "transformer": transformer,
+    "bert": bert,
+    "image": image_model,
+    "recurrent": recurrent,
+    "keras": of_keras,
+}
+
+
+def train(name, strategy=None, *, micro_batches=1, jit_compile=True):
+    """Train one of `MODELS`; return its weights, history and evaluation."""
+    strategy = strategy or tf.distribute.get_strategy()
+    keras.config.set_floatx("float64")
+    keras.utils.set_random_seed(1)
+    with strategy.scope():
+        model, arrays, loss = MODELS[name](np.random.default_rng(2))
+        model.compile(
+            keras.optimizers.Adam(1e-2, global_clipnorm=1.0),
+            loss=loss,
+            jit_compile=jit_compile,
+        )
+    if micro_batches > 1 or not isinstance(model, models.Transformer):
+        training.distributed(model, micro_batches=micro_batches)
+    rows = tf.data.Dataset.from_tensor_slices(arrays)
+    history = model.fit(
+        rows.batch(BATCH).repeat(),
+        epochs=2,
+        steps_per_epoch=STEPS // 2,
+        verbose=0,
+        shuffle=False,
+    ).history
+    found = model.evaluate(rows.batch(BATCH), verbose=0, return_dict=True)
+    keras.config.set_floatx("float32")
+    return model.get_weights(), history, found
+
+
+def main():
+    """Train all models under the strategy of TF_CONFIG, and save them."""
+    folder = pathlib.Path(sys.argv[1])
+    strategy = training.strategy("multi_worker")
+    for name in MODELS:
+        weights, history, found = train(name, strategy)
+        if strategy.cluster_resolver.task_id == 0:
+            np.savez(
+                folder / f"{name}.npz",
+                *weights,
+                history=history["loss"],
+                evaluation=found["loss"],
+            )
+
+
+if __name__ == "__main__":
+    main()
