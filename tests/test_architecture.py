@@ -81,6 +81,7 @@ MAY_IMPORT_WITHIN = {
         "distribution": set(),
         "distillation": {"losses", "distribution"},
         "callbacks": set(),
+        "resuming": set(),
         "accelerator": set(),
     },
     "export": {
@@ -167,10 +168,15 @@ NOT_COMPUTING = {
 OUR_OWN = "no paper has it"
 ITS_MODEL = "its model has its own"
 SHOWING = ("CompileNotice", "Pictures", "Samples")
+RUNS = {
+    f"training.{name}": "it trains and computes nothing of its own"
+    for name in ("fit", "restore")
+}
 
 # What a docstring need not have, and why.
 NO_EQUATION = {
     **NOT_COMPUTING,
+    **RUNS,
     "data.phrases": "its grammar is in tables",
     **{f"training.{name}": "it shows what others made" for name in SHOWING},
     "modifiers.get": "it finds a modifier by name",
@@ -184,6 +190,7 @@ NO_EQUATION = {
 }
 NO_REFERENCE = {
     **NOT_COMPUTING,
+    **RUNS,
     **{
         f"data.{name}": OUR_OWN
         for name in (
@@ -217,6 +224,7 @@ NO_REFERENCE = {
 }
 NO_SHAPES = {
     **NOT_COMPUTING,
+    **RUNS,
     "data.auto_lengths": "it takes examples of any shapes",
     "data.count_too_long": "it takes examples of any shapes",
     "data.mixup_or_cutmix": "they are those of mixup",

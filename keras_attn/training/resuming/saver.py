@@ -12,6 +12,7 @@ from keras_attn.training.resuming import workers
 from keras_attn.training.resuming.background import BackgroundWriter
 from keras_attn.training.resuming.folder import CheckpointFolder
 from keras_attn.training.resuming.position import Position
+from keras_attn.training.resuming.replicas import ReplicaReader
 
 
 class Saver:
@@ -44,6 +45,7 @@ class Saver:
         self.monitor = monitor
         self.mode = mode
         self.best = None
+        self._reader = ReplicaReader(model.distribute_strategy)
 
     def save(
         self,
@@ -61,7 +63,7 @@ class Saver:
             figures: At the end of an epoch its history, by name.
         """
         is_best = figures is not None and self._is_best(figures)
-        arrays = state.capture(self.model)
+        arrays = state.capture(self.model, self._reader)
         header = {
             "position": dataclasses.asdict(position),
             "stopped": bool(self.model.stop_training) and not position.step,

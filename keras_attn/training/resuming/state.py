@@ -6,6 +6,10 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+from keras_attn.training.resuming import replicas
+from keras_attn.training.resuming.replicas import ReplicaReader
+from keras_attn.training.resuming.replicas import may_differ
+
 # How many differences an error lists.
 _LISTED = 5
 
@@ -48,17 +52,29 @@ def describe(model: keras.Model) -> list:
     ]
 
 
-def capture(model: keras.Model) -> list:
+def capture(model: keras.Model, reader: ReplicaReader | None = None) -> list:
     """Copy the values of all variables, in the order of `describe`.
 
-    Under a strategy with several workers all of them must do this at once:
-    metrics are summed over workers when they are read.
+    Under a strategy with several workers all of them must do it at once.
+
+    Args:
+        model: A built model.
+        reader: One that is kept reads other workers faster.
+
+    Returns:
+        NumPy arrays; of what replicas change on their own, as metrics, with
+        the values of all of them, (replicas, ...).
     """
-    with model.distribute_strategy.scope():
+    strategy = model.distribute_strategy
+    reader = reader or ReplicaReader(strategy)
+    variables = [v for each in groups(model).values() for v in each]
+    with strategy.scope():
+        special = iter(reader.read([v for v in variables if may_differ(v)]))
         return [
+            next(special)
+            if may_differ(v)
             # A copy: NumPy may show the very memory that is trained.
-            np.array(keras.ops.convert_to_numpy(v))
-            for variables in groups(model).values()
+            else np.array(keras.ops.convert_to_numpy(v))
             for v in variables
         ]
 
@@ -78,17 +94,26 @@ def restore(
         arrays: The values, and perhaps others after them.
         only: The one group to restore, or None for all.
     """
-    saved = {}
-    for (group, *_), array in zip(described, arrays, strict=False):
-        saved.setdefault(group, []).append(array)
-    with model.distribute_strategy.scope():
-        for group, variables in groups(model).items():
-            if only not in (None, group):
-                continue
-            for variable, array in zip(
-                variables, saved.get(group, ()), strict=True
-            ):
+    saved = [
+        (array, len(shape))
+        for (group, _, shape, _), array in zip(described, arrays, strict=False)
+        if only in (None, group)
+    ]
+    variables = [
+        v
+        for group, each in groups(model).items()
+        for v in each
+        if only in (None, group)
+    ]
+    strategy = model.distribute_strategy
+    with strategy.scope():
+        own = []
+        for variable, (array, rank) in zip(variables, saved, strict=True):
+            if array.ndim > rank:
+                own.append((variable, array))
+            else:
                 variable.assign(tf.convert_to_tensor(array))
+        replicas.write(own, strategy)
 
 
 def check(

@@ -1,11 +1,14 @@
 """A program that trains, and may be killed; it prints what it ends with.
 
-    python -m tests.training.resuming.killed_program FOLDER [KIND COUNT]
+    echo '["FOLDER", "KIND", COUNT]' |
+        python -m tests.training.resuming.killed_program
 
-KIND is what ends it when that has happened COUNT times in this process:
-"step" (SIGKILL after a step), "stop" (SIGSTOP, after a step), "write" (SIGKILL when a checkpoint is written
-but has no name yet), "rename" (SIGKILL when it has one), "terminate" (SIGTERM
-after a step); "full" lets no file be longer than COUNT bytes.
+Every line is a process of its own. KIND is what ends it when that has happened
+COUNT times in it: "step" (SIGKILL after a step), "terminate" (SIGTERM after a
+step), "stop" (SIGSTOP after a step), "write" (SIGKILL when a checkpoint is
+written but has no name yet), "rename" (SIGKILL when it has one); "full" lets
+no file be longer than COUNT bytes. It answers with the exit code and what the
+process has printed; of "stop" with the process.
 """
 
 import hashlib
@@ -15,6 +18,8 @@ import pathlib
 import resource
 import signal
 import sys
+import tempfile
+import traceback
 
 import keras
 import numpy as np
@@ -82,16 +87,16 @@ def make_data():
     return data.shuffle(20, seed=4).batch(4)
 
 
-def main(folder, kind="", count="0"):
+def main(folder, kind="", count=0):
     callbacks = []
     if kind in SIGNALS:
-        callbacks.append(Killer(int(count), SIGNALS[kind]))
+        callbacks.append(Killer(count, SIGNALS[kind]))
     elif kind in ("write", "rename"):
-        kill_in("fsync" if kind == "write" else "replace", int(count))
+        kill_in("fsync" if kind == "write" else "replace", count)
     elif kind == "full":
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
-        resource.setrlimit(resource.RLIMIT_FSIZE, (int(count), hard))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (count, hard))
     model = make_model()
     history = training.fit(
         model,
@@ -108,5 +113,44 @@ def main(folder, kind="", count="0"):
     print(digest.hexdigest(), json.dumps(history.history))
 
 
+def run(*args):
+    """What a process does that was made for `main`."""
+    code = 1
+    try:
+        main(*args)
+        code = 0
+    except SystemExit as error:
+        code = error.code
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+
+
+def fork(args):
+    """Run `main` in a process that need not import TensorFlow again.
+
+    TensorFlow starts no thread before it is used, so it may be forked.
+    """
+    with (
+        tempfile.TemporaryFile("w+") as out,
+        tempfile.TemporaryFile("w+") as err,
+    ):
+        process = os.fork()
+        if process == 0:
+            os.dup2(out.fileno(), 1)
+            os.dup2(err.fileno(), 2)
+            run(*args)
+        if args[1:2] == ["stop"]:
+            return process
+        _, status = os.waitpid(process, 0)
+        out.seek(0)
+        err.seek(0)
+        return os.waitstatus_to_exitcode(status), out.read(), err.read()
+
+
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    for line in sys.stdin:
+        print(json.dumps(fork(json.loads(line))), flush=True)

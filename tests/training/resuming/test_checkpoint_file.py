@@ -34,7 +34,8 @@ def test_what_is_read_is_what_was_written(path):
 
 def test_a_file_that_lacks_any_byte_is_damaged(path):
     whole = path.read_bytes()
-    for length in range(len(whole)):
+    # Every byte of the beginning, and some of the rest.
+    for length in [*range(60), *range(60, len(whole), 7)]:
         path.write_bytes(whole[:length])
         with pytest.raises(DamagedCheckpointError, match=str(path)):
             checkpoint_file.read(path)
@@ -42,7 +43,7 @@ def test_a_file_that_lacks_any_byte_is_damaged(path):
 
 def test_any_changed_byte_is_damage(path):
     whole = path.read_bytes()
-    for place in range(len(whole)):
+    for place in [*range(60), *range(60, len(whole), 7)]:
         changed = bytearray(whole)
         changed[place] ^= 4
         path.write_bytes(changed)

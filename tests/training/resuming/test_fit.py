@@ -181,6 +181,7 @@ def test_the_average_of_an_optimizer_is_used_at_the_end_alone(tmp_path):
     runs.assert_same(model, whole)
 
 
+@SLOW
 def test_without_a_folder_it_is_the_fit_of_keras(tmp_path):
     model, other = runs.make_model(), runs.make_model()
     options = {"epochs": 2, "verbose": 0, "shuffle": False}
@@ -189,6 +190,7 @@ def test_without_a_folder_it_is_the_fit_of_keras(tmp_path):
     runs.assert_same(model, other)
 
 
+@SLOW
 def test_it_says_where_it_continues(tmp_path, capsys):
     run_and_stop(tmp_path, 6)
     runs.run(tmp_path, verbose=2)
@@ -230,6 +232,7 @@ def test_other_executions_are_refused(tmp_path):
         runs.run(tmp_path, model=model)
 
 
+@SLOW
 def test_a_damaged_checkpoint_is_passed_over(tmp_path):
     whole, _ = runs.run(tmp_path / "whole")
     run_and_stop(tmp_path, 7)

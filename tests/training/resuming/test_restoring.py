@@ -5,6 +5,7 @@ from keras_attn import training
 from tests.training.resuming import runs
 
 
+@pytest.mark.slow
 def test_the_best_and_the_last_weights_can_be_had(tmp_path):
     model, history = runs.run(tmp_path, monitor="loss")
     best = int(np.argmin(history["loss"]))

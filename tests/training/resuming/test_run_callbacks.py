@@ -22,6 +22,7 @@ def signal_at(event):
     return keras.callbacks.LambdaCallback(**{event: send})
 
 
+@pytest.mark.slow
 def test_it_saves_after_steps_and_epochs(tmp_path):
     runs.run(tmp_path, epochs=2, save_every=3, keep=9)
     assert names(tmp_path) == [
@@ -44,6 +45,7 @@ def test_sigterm_saves_after_the_step_and_ends(tmp_path, capsys):
     runs.assert_same(model, whole)
 
 
+@pytest.mark.slow
 def test_sigterm_in_validation_ends_at_once(tmp_path):
     options = {"validation_data": runs.make_data(is_shuffled=False)}
     whole, history = runs.run(tmp_path / "whole", **options)

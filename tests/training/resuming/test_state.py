@@ -58,6 +58,7 @@ def test_every_optimizer_is_found_once():
     assert all(any(x is y for y in found) for x in (second, third, fourth))
 
 
+@pytest.mark.slow
 def test_both_optimizers_of_a_sagan_are_found():
     model = small.make()
     model.compile()
