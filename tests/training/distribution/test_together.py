@@ -72,6 +72,4 @@ def test_two_machines_reach_the_weights_of_one_device(two_workers, name):
             together[f"arr_{i}"], weight, rtol=0, atol=1e-10
         )
     np.testing.assert_allclose(together["history"], history["loss"], rtol=1e-6)
-    np.testing.assert_allclose(
-        together["evaluation"], found["loss"], rtol=1e-6
-    )
+    np.testing.assert_allclose(together["evaluation"], found["loss"], rtol=1e-6)
