@@ -23,6 +23,7 @@ from matplotlib.figure import Figure
 
 from examples import flags
 from examples.bottleneck_models import BUILD
+from examples.training_flags import Training
 from keras_attn import data
 from keras_attn import decoding
 from keras_attn import text
@@ -33,7 +34,7 @@ LENGTHS = (16, 28, 50)
 
 
 @dataclasses.dataclass(frozen=True)
-class Config:
+class Config(Training):
     """Settings of the bottleneck example."""
 
     seeds: int = 3
@@ -177,22 +178,24 @@ def train(config, name, words, phrases, seed):
     """One translator, which has seen short sentences only."""
     keras.utils.set_random_seed(seed)
     sizes = (each.vocabulary_size for each in (words.source, words.target))
-    model = BUILD[name](config.units, *sizes)
-    print(f"{name}, seed {seed}: {model.count_params():,} parameters")
     rate = keras.optimizers.schedules.CosineDecay(
         config.learning_rate, config.steps
     )
-    model.compile(
-        optimizer=keras.optimizers.Adam(rate, global_clipnorm=1.0),
-        loss=training.MaskedCrossentropy(),
-        metrics=[training.MaskedAccuracy()],
-        # XLA would take half a minute to compile a recurrent model.
-        jit_compile=False,
-    )
-    model.fit(
+    with config.scope():
+        model = BUILD[name](config.units, *sizes)
+        model.compile(
+            optimizer=keras.optimizers.Adam(rate, global_clipnorm=1.0),
+            loss=training.MaskedCrossentropy(),
+            metrics=[training.MaskedAccuracy()],
+            jit_compile=config.jit_compile,
+        )
+    print(f"{name}, seed {seed}: {model.count_params():,} parameters")
+    training.fit(
+        model,
         make_batches(config, words, phrases, seed),
         steps_per_epoch=config.steps,
         shuffle=False,
+        checkpoints=config.checkpoints_of(seed, name),
         verbose=2,
     )
     return model

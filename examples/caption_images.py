@@ -32,6 +32,7 @@ import keras
 import numpy as np
 
 from examples import flags
+from examples.training_flags import Training
 from keras_attn import data
 from keras_attn import export
 from keras_attn import layers
@@ -51,7 +52,7 @@ MODELS = {
 
 
 @dataclasses.dataclass(frozen=True)
-class Config:
+class Config(Training):
     """Settings of the captioning example."""
 
     model: str = "attention"
@@ -146,19 +147,26 @@ def train(config):
         shuffle=10_000,
         seed=config.seed,
     )
-    model = make_model(config, tokenizer.vocabulary_size, image_shape)
-    rate = config.learning_rate
-    if isinstance(model, models.TransformerCaptioner):
-        rate = config.transformer_learning_rate
-    rate = training.WarmupCosine(rate, config.steps // 10, config.steps)
-    model.compile(
-        optimizer=keras.optimizers.Adam(rate, clipnorm=1.0),
-        loss=training.MaskedCrossentropy(),
-        metrics=[training.MaskedAccuracy()],
-        jit_compile=False,
-    )
+    with config.scope():
+        model = make_model(config, tokenizer.vocabulary_size, image_shape)
+        rate = config.learning_rate
+        if isinstance(model, models.TransformerCaptioner):
+            rate = config.transformer_learning_rate
+        rate = training.WarmupCosine(rate, config.steps // 10, config.steps)
+        model.compile(
+            optimizer=keras.optimizers.Adam(rate, clipnorm=1.0),
+            loss=training.MaskedCrossentropy(),
+            metrics=[training.MaskedAccuracy()],
+            jit_compile=config.jit_compile,
+        )
     print(f"{model.count_params():,} parameters, a grid of {model.grid}")
-    model.fit(batches.repeat(), steps_per_epoch=config.steps, shuffle=False)
+    training.fit(
+        model,
+        batches.repeat(),
+        steps_per_epoch=config.steps,
+        shuffle=False,
+        checkpoints=config.checkpoints_of(config.model),
+    )
     return model, tokenizer
 
 

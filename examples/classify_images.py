@@ -24,6 +24,7 @@ import tensorflow as tf
 
 from examples import flags
 from examples import image_models
+from examples.training_flags import Training
 from keras_attn import data
 from keras_attn import export
 from keras_attn import plot
@@ -31,7 +32,7 @@ from keras_attn import training
 
 
 @dataclasses.dataclass(frozen=True)
-class Config:
+class Config(Training):
     """Settings of the classification example."""
 
     source: str = "digits"  # or idx:FOLDER
@@ -55,7 +56,6 @@ class Config:
     steps: int = 1_000
     learning_rate: float = 2e-3
     weight_decay: float = 0.05
-    jit_compile: int = 0  # 1 compiles training with XLA
     folder: str = "build/classify_images"
 
 
@@ -112,8 +112,8 @@ def make_batches(config, seed):
     return batches, test, num_classes
 
 
-def train(model, batches, config):
-    """Fit a model, and return the seconds of CPU time it took."""
+def compile_model(model, config):
+    """Compile a model, for right classes of mixed images."""
     rate = training.WarmupCosine(
         config.learning_rate, config.steps // 10, config.steps
     )
@@ -125,11 +125,8 @@ def train(model, batches, config):
             from_logits=True, label_smoothing=config.label_smoothing
         ),
         metrics=[keras.metrics.CategoricalAccuracy(name="accuracy")],
-        jit_compile=bool(config.jit_compile),
+        jit_compile=config.jit_compile,
     )
-    start = time.process_time()
-    model.fit(batches, steps_per_epoch=config.steps, shuffle=False)
-    return time.process_time() - start
 
 
 def run(config, seed):
@@ -138,35 +135,51 @@ def run(config, seed):
     Returns:
         For each name its model, the CPU seconds and the accuracy.
     """
-    batches, test, num_classes = make_batches(config, seed)
-    shape = tuple(batches.element_spec[0].shape[1:])
     done = {}
 
-    def learn(name, model, teacher=None):
-        print(f"{name}, seed {seed}: {model.count_params():,} parameters")
-        fitted = model
-        if teacher:
-            fitted = training.Distillation(model, teacher, kind=config.distil)
-        seconds = train(fitted, batches, config)
-        right = fitted.evaluate(test, verbose=0, return_dict=True)["accuracy"]
-        print(f"{name}, seed {seed}: {right:.2%} after {seconds:.0f} s")
-        done[name] = model, seconds, right
-
-    def make(name, **options):
+    def learn(title, name, teacher=None, **options):
+        # Made anew, so that all have the same order, resumed or not.
+        batches, test, num_classes = make_batches(config, seed)
+        shape = tuple(batches.element_spec[0].shape[1:])
         keras.utils.set_random_seed(seed)
-        return image_models.MODELS[name](config, shape, num_classes, **options)
+        build = image_models.MODELS[name]
+        with config.scope():
+            model = fitted = build(config, shape, num_classes, **options)
+            if teacher:
+                fitted = training.Distillation(
+                    model, teacher, kind=config.distil
+                )
+            # ResNet and ConvNeXt are Keras' own.
+            compile_model(training.distributed(fitted), config)
+        print(f"{title}, seed {seed}: {model.count_params():,} parameters")
+        start = time.process_time()
+        training.fit(
+            fitted,
+            batches,
+            steps_per_epoch=config.steps,
+            shuffle=False,
+            checkpoints=config.checkpoints_of(seed, title),
+        )
+        seconds = time.process_time() - start
+        right = fitted.evaluate(test, verbose=0, return_dict=True)["accuracy"]
+        print(f"{title}, seed {seed}: {right:.2%} after {seconds:.0f} s")
+        done[title] = model, seconds, right
 
     names = config.model.split(",")
     for name in names:
-        learn(name, make(name))
+        learn(name, name)
     if config.distil:
         if "resnet" not in done:
-            learn("resnet", make("resnet"))
+            learn("resnet", "resnet")
         for name in names:
             if name in image_models.VITS:
-                title = f"{name}, {config.distil} distillation"
-                student = make(name, pooling="token", num_class_tokens=2)
-                learn(title, student, teacher=done["resnet"][0])
+                learn(
+                    f"{name}, {config.distil} distillation",
+                    name,
+                    teacher=done["resnet"][0],
+                    pooling="token",
+                    num_class_tokens=2,
+                )
     return done
 
 

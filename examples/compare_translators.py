@@ -19,6 +19,7 @@ import sacrebleu
 import tensorflow as tf
 
 from examples import flags
+from examples.training_flags import Training
 from keras_attn import data
 from keras_attn import export
 from keras_attn import models
@@ -30,7 +31,7 @@ HELD_OUT = 50
 
 
 @dataclasses.dataclass(frozen=True)
-class Config:
+class Config(Training):
     """Settings of the comparison of translators."""
 
     pairs: str = ""
@@ -112,30 +113,47 @@ def learn_tokens(config, pairs, side):
     )
 
 
-def train(config, name, batches, tokenizers):
+def make_batches(config, pairs, tokenizers):
+    """Batches of two lengths, always in the same order."""
+    return data.batches(
+        data.translation(pairs, *tokenizers.values()),
+        config.batch_size,
+        lengths=[config.length // 2, config.length],
+        too_long="drop",
+        cache=True,
+        shuffle=50_000,
+        seed=config.seed,
+    )
+
+
+def train(config, name, pairs, tokenizers):
     """One translator, text in and text out; its weights and minutes."""
     keras.utils.set_random_seed(config.seed)
+    batches = make_batches(config, pairs, tokenizers)
     sizes = {
         f"{side}_vocabulary_size": tokenizer.vocabulary_size
         for side, tokenizer in tokenizers.items()
     }
-    model = BUILD[name](config, sizes)
     rate = training.WarmupCosine(
         config.learning_rate, config.steps // 10, config.steps
     )
-    model.compile(
-        optimizer=keras.optimizers.Adam(rate, beta_2=0.98, global_clipnorm=1.0),
-        loss=training.MaskedCrossentropy(label_smoothing=0.1),
-        metrics=[training.MaskedAccuracy()],
-        jit_compile=False,
-    )
+    with config.scope():
+        model = BUILD[name](config, sizes)
+        model.compile(
+            keras.optimizers.Adam(rate, beta_2=0.98, global_clipnorm=1.0),
+            loss=training.MaskedCrossentropy(label_smoothing=0.1),
+            metrics=[training.MaskedAccuracy()],
+            jit_compile=config.jit_compile,
+        )
     print(f"{name}: {model.count_params():,} parameters", flush=True)
     start = time.monotonic()
-    model.fit(
+    training.fit(
+        model,
         batches.repeat(),
         steps_per_epoch=max(1, config.steps // 10),
         epochs=10,
         shuffle=False,
+        checkpoints=config.checkpoints_of(name),
         verbose=2,
     )
     minutes = (time.monotonic() - start) / 60
@@ -179,19 +197,10 @@ def main(config):
         side: learn_tokens(config, learned, side)
         for side in ("source", "target")
     }
-    batches = data.batches(
-        data.translation(learned, *tokenizers.values()),
-        config.batch_size,
-        lengths=[config.length // 2, config.length],
-        too_long="drop",
-        cache=True,
-        shuffle=50_000,
-        seed=config.seed,
-    )
     rows = {}
     for name in config.models.split(","):
         translator, parameters, minutes = train(
-            config, name, batches, tokenizers
+            config, name, learned, tokenizers
         )
         rows[name] = bleu(translator, sentences), parameters, minutes
         print(f"  BLEU {rows[name][0]:.1f}", flush=True)

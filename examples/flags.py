@@ -10,7 +10,10 @@ def parse(config_class, argv=None):
         description=config_class.__doc__,
         formatter_class=argparse.ArgumentDefaultsHelpFormatter,
     )
-    for field in dataclasses.fields(config_class):
+    # What all trainings have in common comes after what is special.
+    own = config_class.__annotations__
+    fields = dataclasses.fields(config_class)
+    for field in sorted(fields, key=lambda each: each.name not in own):
         # `--compare` is a flag without a value, `--no-compare` its opposite.
         kind = (
             {"action": argparse.BooleanOptionalAction}
@@ -23,4 +26,7 @@ def parse(config_class, argv=None):
             help=field.type.__name__,
             **kind,
         )
-    return config_class(**vars(parser.parse_args(argv)))
+    config = config_class(**vars(parser.parse_args(argv)))
+    if hasattr(config, "find_devices"):
+        config.find_devices()
+    return config

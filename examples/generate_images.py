@@ -33,6 +33,7 @@ from examples.image_judges import arrays
 from examples.image_judges import digits
 from examples.image_judges import gaussian_pixels
 from examples.image_judges import shrink
+from examples.training_flags import Training
 from keras_attn import data
 from keras_attn import export
 from keras_attn import models
@@ -44,7 +45,7 @@ PIXELS = ((16, 16), (5, 16), (26, 16), (16, 8), (2, 2))
 
 
 @dataclasses.dataclass(frozen=True)
-class Config:
+class Config(Training):
     """Settings of the image generation example."""
 
     seeds: int = 3
@@ -72,29 +73,32 @@ def train(config, seed, resolutions):
         seed=seed,
         cache=True,
     )
-    model = models.SAGAN(
-        SIZE,
-        channels=1,
-        num_classes=CLASSES,
-        noise_dim=config.noise_dim,
-        generator_width=config.width,
-        discriminator_width=config.width,
-        attention_resolutions=resolutions,
-        average_decay=config.average_decay,
-    )
+    with config.scope():
+        model = models.SAGAN(
+            SIZE,
+            channels=1,
+            num_classes=CLASSES,
+            noise_dim=config.noise_dim,
+            generator_width=config.width,
+            discriminator_width=config.width,
+            attention_resolutions=resolutions,
+            average_decay=config.average_decay,
+        )
+        model.compile(
+            keras.optimizers.Adam(config.generator_rate, 0.0, 0.9),
+            keras.optimizers.Adam(config.discriminator_rate, 0.0, 0.9),
+            # XLA takes two minutes to compile both, and is slower on a CPU.
+            jit_compile=config.jit_compile,
+        )
     print(f"{model.count_params():,} parameters")
-    model.compile(
-        keras.optimizers.Adam(config.generator_rate, 0.0, 0.9),
-        keras.optimizers.Adam(config.discriminator_rate, 0.0, 0.9),
-        # XLA takes two minutes to compile both, and is slower on a CPU.
-        jit_compile=False,
-    )
     start = time.perf_counter()
-    model.fit(
+    training.fit(
+        model,
         batches.repeat(),
         epochs=config.epochs,
         steps_per_epoch=config.steps,
         shuffle=False,
+        checkpoints=config.checkpoints_of(seed, f"attention {resolutions}"),
         callbacks=[training.CompileNotice()],
         verbose=2,
     )

@@ -20,6 +20,7 @@ import numpy as np
 import tensorflow as tf
 
 from examples import flags
+from examples.training_flags import Training
 from keras_attn import data
 from keras_attn import decoding
 from keras_attn import models
@@ -28,7 +29,7 @@ from keras_attn import training
 
 
 @dataclasses.dataclass(frozen=True)
-class Config:
+class Config(Training):
     """Settings of the language-model example."""
 
     model: str = "gpt"
@@ -108,7 +109,7 @@ def build_model(config, tokenizer):
         optimizer=optimizer,
         loss=training.MaskedCrossentropy(tokenizer.pad_id),
         metrics=[training.Perplexity(tokenizer.pad_id)],
-        jit_compile=False,
+        jit_compile=config.jit_compile,
     )
     return model
 
@@ -141,10 +142,17 @@ def main(config):
     train = make_batches(config, document[:cut], tokenizer, shuffle=20_000)
     held_out = make_batches(config, document[cut:], tokenizer, shuffle=None)
 
-    model = build_model(config, tokenizer)
+    with config.scope():
+        model = build_model(config, tokenizer)
     print(f"{len(document):,} characters, {len(characters)} of them different")
     print(f"{model.count_params():,} parameters")
-    model.fit(train.repeat(), steps_per_epoch=config.steps, shuffle=False)
+    training.fit(
+        model,
+        train.repeat(),
+        steps_per_epoch=config.steps,
+        shuffle=False,
+        checkpoints=config.checkpoints_of(),
+    )
     loss, perplexity = model.evaluate(held_out, verbose=0)
     print(f"Held out: {loss:.3f} nats for each character")
     print(f"Perplexity {perplexity:.2f} of {len(characters)}")

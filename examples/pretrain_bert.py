@@ -13,6 +13,7 @@ import keras
 import numpy as np
 
 from examples import flags
+from examples.training_flags import Training
 from keras_attn import data
 from keras_attn import models
 from keras_attn import text
@@ -20,7 +21,7 @@ from keras_attn import training
 
 
 @dataclasses.dataclass(frozen=True)
-class Config:
+class Config(Training):
     """Settings of the BERT example."""
 
     languages: str = "en fr de es"
@@ -65,36 +66,38 @@ def batches(config, examples, *, shuffle):
 
 def pretrain(config, examples, tokenizer):
     """Learn to tell which words were hidden."""
-    model = models.BERT(
-        tokenizer.vocabulary_size,
-        num_layers=config.num_layers,
-        num_heads=config.num_heads,
-        units=config.units,
-        max_length=config.length,
-        dropout=config.dropout,
-        head="masked_lm",
-    )
     texts = examples.map(lambda example: {"text": example["text"]})
     unmasked = data.masked_language_model(texts, tokenizer)
     masked = data.mask_tokens(
         batches(config, unmasked, shuffle=20_000), tokenizer, seed=config.seed
     )
-    model.compile(
-        optimizer=keras.optimizers.AdamW(
-            training.WarmupCosine(
-                config.learning_rate,
-                config.pretraining_steps // 10,
-                config.pretraining_steps,
-            )
-        ),
-        loss=training.MaskedCrossentropy(),
-        metrics=[training.MaskedAccuracy()],
-        jit_compile=False,
+    rate = training.WarmupCosine(
+        config.learning_rate,
+        config.pretraining_steps // 10,
+        config.pretraining_steps,
     )
-    model.fit(
+    with config.scope():
+        model = models.BERT(
+            tokenizer.vocabulary_size,
+            num_layers=config.num_layers,
+            num_heads=config.num_heads,
+            units=config.units,
+            max_length=config.length,
+            dropout=config.dropout,
+            head="masked_lm",
+        )
+        model.compile(
+            optimizer=keras.optimizers.AdamW(rate),
+            loss=training.MaskedCrossentropy(),
+            metrics=[training.MaskedAccuracy()],
+            jit_compile=config.jit_compile,
+        )
+    training.fit(
+        model,
         masked.repeat(),
         steps_per_epoch=config.pretraining_steps,
         shuffle=False,
+        checkpoints=config.checkpoints_of("pretraining"),
     )
     return model
 
@@ -102,21 +105,24 @@ def pretrain(config, examples, tokenizer):
 def fine_tune(config, model, examples, tokenizer):
     """Put another head on the encoder, and train on few labels."""
     classes = len(config.languages.split())
-    classifier = model.with_head("classification", num_classes=classes)
     labelled = data.text_classification(
         examples.take(config.num_labelled), tokenizer
     )
-    classifier.compile(
-        optimizer=keras.optimizers.AdamW(config.learning_rate / 4),
-        loss=keras.losses.SparseCategoricalCrossentropy(from_logits=True),
-        metrics=["accuracy"],
-        jit_compile=False,
-    )
+    with config.scope():
+        classifier = model.with_head("classification", num_classes=classes)
+        classifier.compile(
+            optimizer=keras.optimizers.AdamW(config.learning_rate / 4),
+            loss=keras.losses.SparseCategoricalCrossentropy(from_logits=True),
+            metrics=["accuracy"],
+            jit_compile=config.jit_compile,
+        )
     train = batches(config, labelled, shuffle=config.num_labelled)
-    classifier.fit(
+    training.fit(
+        classifier,
         train.repeat(),
         steps_per_epoch=config.fine_tuning_steps,
         shuffle=False,
+        checkpoints=config.checkpoints_of("fine_tuning"),
     )
     return classifier
 

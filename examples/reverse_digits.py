@@ -13,9 +13,13 @@ import pathlib
 
 import keras
 import numpy as np
+import tensorflow as tf
 
 from examples import flags
+from examples.training_flags import Training
+from keras_attn import data
 from keras_attn import plot
+from keras_attn import training
 from keras_attn.layers import AdditiveAttention
 
 # Digits are 1 to 10, so that 0 is free for padding. A source opens with the
@@ -24,7 +28,7 @@ PADDING, BOUNDARY, VOCABULARY = 0, 11, 12
 
 
 @dataclasses.dataclass(frozen=True)
-class Config:
+class Config(Training):
     """Settings of the digit-reversing example."""
 
     max_length: int = 12
@@ -113,20 +117,34 @@ def draw(attend, inputs, labels, path):
 def main(config):
     """Train, and return the accuracy on digits that were held out."""
     keras.utils.set_random_seed(config.seed)
-    training = make_examples(config, config.num_examples, seed=config.seed)
+    examples = make_examples(config, config.num_examples, seed=config.seed)
     held_out = never_seen(
         *make_examples(config, config.num_held_out, seed=config.seed + 1),
-        training[0]["source"],
+        examples[0]["source"],
     )
-    model, attend = build_models(config)
-    model.compile(
-        optimizer=keras.optimizers.Adam(config.learning_rate),
-        loss=keras.losses.SparseCategoricalCrossentropy(from_logits=True),
-        weighted_metrics=["accuracy"],
-        # XLA would take half a minute to compile a recurrent model.
-        jit_compile=False,
+    with config.scope():
+        model, attend = build_models(config)
+        # Keras' own, of layers of ours: its `fit` is made right for replicas.
+        model = training.distributed(model)
+        model.compile(
+            optimizer=keras.optimizers.Adam(config.learning_rate),
+            loss=keras.losses.SparseCategoricalCrossentropy(from_logits=True),
+            weighted_metrics=["accuracy"],
+            jit_compile=config.jit_compile,
+        )
+    batches = data.batches(
+        tf.data.Dataset.from_tensor_slices(examples),
+        config.batch_size,
+        shuffle=config.num_examples,
+        seed=config.seed,
     )
-    model.fit(*training, batch_size=config.batch_size, epochs=config.epochs)
+    training.fit(
+        model,
+        batches,
+        epochs=config.epochs,
+        shuffle=False,
+        checkpoints=config.checkpoints_of(),
+    )
 
     inputs, labels = held_out
     answers = write(model, inputs["source"])

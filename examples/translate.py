@@ -18,6 +18,7 @@ import numpy as np
 import sacrebleu
 
 from examples import flags
+from examples.training_flags import Training
 from keras_attn import data
 from keras_attn import export
 from keras_attn import models
@@ -30,7 +31,7 @@ LENGTH_PENALTY = 0.6
 
 
 @dataclasses.dataclass(frozen=True)
-class Config:
+class Config(Training):
     """Settings of the translation example."""
 
     model: str = "transformer"
@@ -82,7 +83,7 @@ def build_model(config, source, target):
         optimizer=keras.optimizers.Adam(rate, beta_2=0.98),
         loss=training.MaskedCrossentropy(label_smoothing=0.1),
         metrics=[training.MaskedAccuracy()],
-        jit_compile=False,
+        jit_compile=config.jit_compile,
     )
     return model
 
@@ -110,9 +111,16 @@ def train(config):
         shuffle=10_000,
         seed=config.seed,
     )
-    model = build_model(config, source, target)
+    with config.scope():
+        model = build_model(config, source, target)
     print(f"{model.count_params():,} parameters")
-    model.fit(batches.repeat(), steps_per_epoch=config.steps, shuffle=False)
+    training.fit(
+        model,
+        batches.repeat(),
+        steps_per_epoch=config.steps,
+        shuffle=False,
+        checkpoints=config.checkpoints_of(),
+    )
     return export.servable(
         model,
         tokenizer={"source": source, "target": target},

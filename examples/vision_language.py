@@ -26,6 +26,7 @@ import numpy as np
 import tensorflow as tf
 
 from examples import flags
+from examples.training_flags import Training
 from keras_attn import data
 from keras_attn import export
 from keras_attn import models
@@ -42,7 +43,7 @@ LENGTH = 12  # of the longest caption or question, with START and END
 
 
 @dataclasses.dataclass(frozen=True)
-class Config:
+class Config(Training):
     """Settings of the vision-and-language example."""
 
     num_scenes: int = 10_000
@@ -145,25 +146,33 @@ def captioned(config, tokenizer, split, seed):
 
 def pretrain(config, tokenizer, seed):
     """Learn what was hidden, and which caption belongs to which picture."""
-    model = make_model(config, tokenizer)
     steps = config.pretraining_steps
     schedule = training.WarmupCosine(
         config.pretraining_rate, steps // 10, steps
     )
-    model.compile(
-        optimizer=keras.optimizers.AdamW(schedule, clipnorm=1.0),
-        loss={
-            "masked_lm": training.MaskedCrossentropy(),
-            "masked_regions": training.MaskedDivergence(),
-            "alignment": keras.losses.SparseCategoricalCrossentropy(
-                from_logits=True
-            ),
-        },
-        jit_compile=False,
-    )
+    with config.scope():
+        model = make_model(config, tokenizer)
+        model.compile(
+            optimizer=keras.optimizers.AdamW(schedule, clipnorm=1.0),
+            loss={
+                "masked_lm": training.MaskedCrossentropy(),
+                "masked_regions": training.MaskedDivergence(),
+                "alignment": keras.losses.SparseCategoricalCrossentropy(
+                    from_logits=True
+                ),
+            },
+            jit_compile=config.jit_compile,
+        )
     pairs = captioned(config, tokenizer, "train", seed)
     pairs = data.hide_pairs(pairs, tokenizer, rate=config.hidden, seed=seed)
-    model.fit(pairs.repeat(), steps_per_epoch=steps, shuffle=False, verbose=0)
+    training.fit(
+        model,
+        pairs.repeat(),
+        steps_per_epoch=steps,
+        shuffle=False,
+        checkpoints=config.checkpoints_of(seed, "pretraining"),
+        verbose=0,
+    )
     return model
 
 
@@ -181,23 +190,37 @@ def questions(config, tokenizer, split, seed):
     return batches(config, asked, split, seed)
 
 
-def fine_tune(config, model, tokenizer, seed):
-    """Put a head for answers on a model, and train it on few questions."""
+def fine_tune(config, model, tokenizer, seed, name="fine_tuning"):
+    """Put a head for answers on a model, and train it on few questions.
+
+    Args:
+        config, tokenizer, seed: Of the run.
+        model: Any head.
+        name: Of the run's checkpoints.
+    """
     keras.utils.set_random_seed(seed)
     answers = len(data.scene_answers())
-    model = model.with_head("vqa", num_classes=answers)
     steps = config.fine_tuning_steps
     schedule = training.WarmupCosine(
         config.fine_tuning_rate, steps // 10, steps
     )
-    model.compile(
-        optimizer=keras.optimizers.AdamW(schedule, clipnorm=1.0),
-        loss=keras.losses.SparseCategoricalCrossentropy(from_logits=True),
-        metrics=["accuracy"],
-        jit_compile=False,
-    )
+    with config.scope():
+        model = model.with_head("vqa", num_classes=answers)
+        model.compile(
+            optimizer=keras.optimizers.AdamW(schedule, clipnorm=1.0),
+            loss=keras.losses.SparseCategoricalCrossentropy(from_logits=True),
+            metrics=["accuracy"],
+            jit_compile=config.jit_compile,
+        )
     asked = questions(config, tokenizer, "train", seed)
-    model.fit(asked.repeat(), steps_per_epoch=steps, shuffle=False, verbose=0)
+    training.fit(
+        model,
+        asked.repeat(),
+        steps_per_epoch=steps,
+        shuffle=False,
+        checkpoints=config.checkpoints_of(seed, name),
+        verbose=0,
+    )
     return model
 
 
@@ -283,9 +306,11 @@ def train_both(config, tokenizer, seed):
         "guessed": named_digits(first, tokenizer, pairs, shift=1),
     }
     keras.utils.set_random_seed(seed)
-    new = fine_tune(config, make_model(config, tokenizer), tokenizer, seed)
+    with config.scope():
+        new = make_model(config, tokenizer)
+    new = fine_tune(config, new, tokenizer, seed, "scratch")
     row["scratch"] = accuracy(config, new, tokenizer)
-    answerer = fine_tune(config, first, tokenizer, seed)
+    answerer = fine_tune(config, first, tokenizer, seed, "pretrained")
     row["pretrained"] = accuracy(config, answerer, tokenizer)
     return answerer, row | {"minutes": minutes}
 

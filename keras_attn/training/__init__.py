@@ -7,15 +7,19 @@ DistillationLoss           a loss beside a teacher's logits
 Distillation               a model that trains a student beside a teacher
 MaskedAccuracy             a metric that leaves padding out
 Perplexity                 a metric of language models
+F1                         a metric of one class, as in MRPC
 MatthewsCorrelation        a metric of classes of unequal sizes, as in CoLA
+PearsonCorrelation         a metric of numbers, as in STS-B
 SpearmanCorrelation        a metric of orders, as in STS-B
 frechet_distance           how far made images are from real ones
 WarmupCosine               a schedule of the learning rate
+WarmupLinear               the schedule of BERT
 WarmupRsqrt                the schedule of the Transformer
 AdamW                      an optimizer that decays kernels alone
 layer_rates                lower rates for lower layers, for AdamW
 Lamb                       an optimizer for large batches
 deit3_recipe               how DeiT III trains a ViT
+glue_recipe                how BERT is fine-tuned on GLUE
 strategy                   one device, several, several machines, or a TPU
 distributed                any Keras model, right on any number of replicas
 CompileNotice              a callback that says when a step is compiled
@@ -45,18 +49,22 @@ from keras_attn.training.losses.masked_divergence import MaskedDivergence
 from keras_attn.training.losses.multi_label_crossentropy import (
     MultiLabelCrossentropy,
 )
+from keras_attn.training.metrics.f1 import F1
 from keras_attn.training.metrics.frechet_distance import frechet_distance
 from keras_attn.training.metrics.masked_accuracy import MaskedAccuracy
 from keras_attn.training.metrics.matthews import MatthewsCorrelation
+from keras_attn.training.metrics.pearson import PearsonCorrelation
 from keras_attn.training.metrics.perplexity import Perplexity
 from keras_attn.training.metrics.spearman import SpearmanCorrelation
 from keras_attn.training.optimizers.adamw import AdamW
 from keras_attn.training.optimizers.lamb import Lamb
 from keras_attn.training.optimizers.layer_rates import layer_rates
 from keras_attn.training.recipes.deit3 import deit3_recipe
+from keras_attn.training.recipes.glue import glue_recipe
 from keras_attn.training.resuming.fit import fit
 from keras_attn.training.resuming.restoring import restore
 from keras_attn.training.schedules.warmup_cosine import WarmupCosine
+from keras_attn.training.schedules.warmup_linear import WarmupLinear
 from keras_attn.training.schedules.warmup_rsqrt import WarmupRsqrt
 
 __all__ = [  # noqa: RUF022 (plainly sorted, as all doors)
@@ -65,18 +73,21 @@ __all__ = [  # noqa: RUF022 (plainly sorted, as all doors)
     "CompileNotice",
     "Distillation",
     "DistillationLoss",
+    "F1",
     "Lamb",
     "MaskedAccuracy",
     "MaskedCrossentropy",
     "MaskedDivergence",
     "MatthewsCorrelation",
     "MultiLabelCrossentropy",
+    "PearsonCorrelation",
     "Perplexity",
     "Pictures",
     "Samples",
     "SpearmanCorrelation",
     "Throughput",
     "WarmupCosine",
+    "WarmupLinear",
     "WarmupRsqrt",
     "accelerator_check",
     "accelerator_check_model",
@@ -84,6 +95,7 @@ __all__ = [  # noqa: RUF022 (plainly sorted, as all doors)
     "distributed",
     "fit",
     "frechet_distance",
+    "glue_recipe",
     "layer_rates",
     "restore",
     "strategy",

@@ -2,14 +2,19 @@
 
 import tensorflow as tf
 
+from keras_attn.base import argument_checks
 from keras_attn.data.tasks import encoding
 from keras_attn.text.layouts import check_special
 from keras_attn.text.layouts import join_pair
+from keras_attn.text.layouts import truncate_pair
 from keras_attn.text.tokenizer import Tokenizer
 
 
 def text_classification(
-    examples: tf.data.Dataset, tokenizer: Tokenizer
+    examples: tf.data.Dataset,
+    tokenizer: Tokenizer,
+    *,
+    max_length: int | None = None,
 ) -> tf.data.Dataset:
     """Training examples of classifying a text or a pair of texts.
 
@@ -20,6 +25,9 @@ def text_classification(
             scalar strings, and a label, which is a class as an integer or,
             for regression, a floating-point number.
         tokenizer: Its START and END are BERT's [CLS] and [SEP].
+        max_length: The most tokens of a row, START and END included. A longer
+            text loses its last ones, of two the longer one first, as in the
+            exported model; None leaves all, for `batches` to decide.
 
     Returns:
         `({"tokens", "segments"}, label)`: int32 (tokens,) each, and an int32 or
@@ -31,9 +39,16 @@ def text_classification(
     encoding.check_texts(examples, "text", optional="text_pair")
     check_special(tokenizer, "start", "end")
     dtype = _label_type(examples.element_spec)
+    if max_length is not None:
+        # Room for START, END, END and a token.
+        argument_checks.integer(max_length, "max_length", at_least=4)
 
     def encode(example):
-        inputs = join_pair(tokenizer, *encoding.text_ids(tokenizer, example))
+        first, second = [*encoding.text_ids(tokenizer, example), None][:2]
+        if max_length is not None:
+            room = max_length - (2 if second is None else 3)
+            first, second, _ = truncate_pair(first, second, room)
+        inputs = join_pair(tokenizer, first, second)
         return inputs, tf.cast(example["label"], dtype)
 
     return encoding.encode(examples, encode)

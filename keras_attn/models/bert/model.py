@@ -115,7 +115,11 @@ class BERT(PresetModel):
             pad_id=pad_id,
         )
         segment_embedding = embed(
-            keras.layers.Embedding, num_segments, "segment_embedding"
+            TokenEmbedding,
+            num_segments,
+            "segment_embedding",
+            scale=False,
+            pad_id=None,
         )
         encoder = make_stack(
             EncoderBlock,

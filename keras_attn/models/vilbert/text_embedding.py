@@ -6,6 +6,7 @@ from keras_attn.base import argument_checks
 from keras_attn.base.layer import Layer
 from keras_attn.blocks.residual import make_normalization
 from keras_attn.embeddings.learned_position import LearnedPosition
+from keras_attn.embeddings.token import TokenEmbedding
 from keras_attn.ops import masks
 
 
@@ -62,9 +63,11 @@ class TextEmbedding(Layer):
         self.supports_masking = True
 
     def build(self, inputs_shape, segments_shape):
-        self.segment_embedding = keras.layers.Embedding(
+        self.segment_embedding = TokenEmbedding(
             self.num_segments,
             inputs_shape[-1],
+            scale=False,
+            pad_id=None,
             embeddings_initializer=self.initializer.clone(),
             name="segment_embedding",
             dtype=self.dtype_policy,

@@ -17,7 +17,7 @@ class SpearmanCorrelation(keras.metrics.Metric):
     these are kept until the next reset.
 
     Args:
-        max_examples: How many numbers there is room for, 16 bytes each.
+        max_examples: How many numbers there is room for, 20 bytes each.
 
     Call arguments:
         y_true, y_pred: (batch, 1) numbers.
@@ -42,6 +42,9 @@ class SpearmanCorrelation(keras.metrics.Metric):
             self.add_variable((max_examples + 1,), "zeros", dtype="float64")
             for _ in range(2)
         )
+        self.taken = self.add_variable(
+            (max_examples + 1,), "zeros", dtype="int32"
+        )
         self.count = self.add_variable((), "zeros", dtype="int32")
 
     def update_state(self, y_true, y_pred, sample_weight=None):
@@ -56,14 +59,23 @@ class SpearmanCorrelation(keras.metrics.Metric):
         )
         start = tf.convert_to_tensor(self.count)
         places = start + tf.range(tf.size(y_true))
+        # Replicas take turns, for their variables are summed.
+        context = tf.distribute.get_replica_context()
+        places *= context.num_replicas_in_sync
+        places += tf.cast(context.replica_id_in_sync_group, places.dtype)
         places = tf.minimum(places, self.max_examples)[:, None]
-        for kept, given in ((self.true, y_true), (self.predicted, y_pred)):
+        ones = tf.ones_like(places[:, 0])
+        for kept, given in (
+            (self.true, y_true),
+            (self.predicted, y_pred),
+            (self.taken, ones),
+        ):
             kept.assign(tf.tensor_scatter_nd_update(kept, places, given))
         self.count.assign(start + tf.size(y_true))
 
     def result(self):
-        number = tf.convert_to_tensor(self.count)
-        real = tf.range(self.max_examples + 1) < number
+        taken = tf.convert_to_tensor(self.taken)[:-1] > 0
+        real = tf.concat([taken, [False]], axis=0)
         true, predicted = (
             _deviations(tf.convert_to_tensor(kept), real)
             for kept in (self.true, self.predicted)
@@ -71,7 +83,8 @@ class SpearmanCorrelation(keras.metrics.Metric):
         shared = tf.reduce_sum(true * predicted)
         spread = tf.reduce_sum(true**2) * tf.reduce_sum(predicted**2)
         correlation = tf.math.divide_no_nan(shared, tf.sqrt(spread))
-        fits = number <= self.max_examples
+        number = tf.reduce_sum(tf.cast(taken, tf.int32))
+        fits = tf.convert_to_tensor(self.count) == number
         nan = tf.constant(float("nan"), tf.float64)
         return tf.cast(tf.where(fits, correlation, nan), tf.float32)
 

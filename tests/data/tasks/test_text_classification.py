@@ -4,6 +4,7 @@ import tensorflow as tf
 
 from keras_attn.data.pipeline.batching import batches
 from keras_attn.data.tasks.text_classification import text_classification
+from keras_attn.export.graph.text_pairs import TextPairs
 from keras_attn.text.byte import ByteTokenizer
 
 START, END = 2, 3
@@ -51,6 +52,29 @@ def test_a_pair_of_texts_and_its_score():
         [0, 0, 0, 1, 1, 0, 0],
         [0, 0, 0, 1, 1, 1, 0],
     ]
+
+
+def test_what_is_too_long_is_cut_as_when_it_is_served():
+    data = examples(
+        text=["abcdef", "a"], text_pair=["gh", "ijklmn"], label=[0, 1]
+    )
+    cut = text_classification(data, ByteTokenizer(), max_length=8)
+    served = TextPairs(ByteTokenizer(), max_length=8)
+    for (inputs, _), texts in zip(
+        cut.as_numpy_iterator(), data.as_numpy_iterator(), strict=True
+    ):
+        rows = served(tf.constant([texts["text"]]), [texts["text_pair"]])
+        assert rows["truncated"].numpy() == [True]
+        for name, ids in inputs.items():
+            assert ids.tolist() == rows[name][0].numpy().tolist()
+            assert len(ids) == 8
+    alone = data.map(lambda x: {"text": x["text"], "label": x["label"]})
+    alone = text_classification(alone, ByteTokenizer(), max_length=5)
+    (first, _), (second, _) = alone.as_numpy_iterator()
+    assert first["tokens"].tolist() == [START, *letters("abc"), END]
+    assert second["tokens"].tolist() == [START, *letters("a"), END]
+    with pytest.raises(ValueError, match=r"`max_length`.*at least 4"):
+        text_classification(data, ByteTokenizer(), max_length=3)
 
 
 @pytest.mark.parametrize(

@@ -79,7 +79,8 @@ def image_model(rng):
 
 def recurrent(rng):
     model = models.RNNSeq2Seq(
-        vocabulary_size=VOCABULARY,
+        source_vocabulary_size=VOCABULARY,
+        target_vocabulary_size=VOCABULARY,
         units=6,
         dropout=0.0,
         dtype="float64",
@@ -160,7 +161,7 @@ def main():
     """Train all models under the strategy of TF_CONFIG, and save them."""
     folder = pathlib.Path(sys.argv[1])
     strategy = training.strategy("multi_worker")
-    for name in MODELS:
+    for name in sys.argv[2:] or MODELS:
         weights, history, found = train(name, strategy)
         if strategy.cluster_resolver.task_id == 0:
             np.savez(

@@ -1,3 +1,5 @@
+import types
+
 import keras
 import numpy as np
 import pytest
@@ -73,3 +75,24 @@ def test_weights_are_refused():
         SpearmanCorrelation().update_state([1.0], [1.0], [1.0])
     with pytest.raises(ValueError, match=r"`max_examples`.*at least 2"):
         SpearmanCorrelation(1)
+
+
+def test_replicas_take_turns(rng, monkeypatch):
+    true, found = rng.normal(size=(2, 9))
+    metrics = []
+    for replica, part in enumerate((slice(0, 5), slice(5, 9))):
+        context = types.SimpleNamespace(
+            num_replicas_in_sync=2, replica_id_in_sync_group=replica
+        )
+        monkeypatch.setattr(
+            tf.distribute,
+            "get_replica_context",
+            lambda context=context: context,
+        )
+        metrics.append(SpearmanCorrelation(12))
+        metrics[-1].update_state(true[part], found[part])
+    first, second = metrics
+    for a, b in zip(first.variables, second.variables, strict=True):
+        a.assign(a + b)  # as they are read outside of replicas
+    expected = spearmanr(true, found).statistic
+    assert float(first.result()) == pytest.approx(expected, rel=1e-6)
