@@ -1,13 +1,12 @@
 """A learning rate that falls in a straight line."""
 
 import keras
-from keras import ops
 
-from keras_attn.base import argument_checks
+from keras_attn.training.schedules.warmup_decay import WarmupDecay
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
-class WarmupLinear(keras.optimizers.schedules.LearningRateSchedule):
+class WarmupLinear(WarmupDecay):
     """Rises in a straight line, then falls in another: BERT's.
 
         rate(n) = peak · n / warmup_steps                 up to warmup_steps
@@ -28,43 +27,5 @@ class WarmupLinear(keras.optimizers.schedules.LearningRateSchedule):
         Devlin et al. 2019, appendix A.2. https://arxiv.org/abs/1810.04805
     """
 
-    def __init__(
-        self,
-        peak: float,
-        warmup_steps: int,
-        total_steps: int,
-        *,
-        final: float = 0.0,
-    ):
-        super().__init__()
-        argument_checks.above(peak, "peak")
-        argument_checks.integer(warmup_steps, "warmup_steps", at_least=0)
-        argument_checks.integer(
-            total_steps, "total_steps", at_least=warmup_steps + 1
-        )
-        if not 0 <= final <= peak:
-            raise ValueError(
-                "`final` must be from 0 to `peak`. Received: "
-                f"final={final}, peak={peak}"
-            )
-        self.peak = peak
-        self.warmup_steps = warmup_steps
-        self.total_steps = total_steps
-        self.final = final
-
-    def __call__(self, step):
-        n = ops.cast(step, "float32") + 1
-        # Without a warm-up no n is so low that the first is used.
-        rising = self.peak * n / max(self.warmup_steps, 1)
-        done = (n - self.warmup_steps) / (self.total_steps - self.warmup_steps)
-        left = 1 - ops.clip(done, 0.0, 1.0)
-        falling = self.final + (self.peak - self.final) * left
-        return ops.where(n <= self.warmup_steps, rising, falling)
-
-    def get_config(self):
-        return {
-            "peak": self.peak,
-            "warmup_steps": self.warmup_steps,
-            "total_steps": self.total_steps,
-            "final": self.final,
-        }
+    def left(self, done):
+        return 1 - done

@@ -1,5 +1,6 @@
 """Several replicas train as one device does: real processes, logical CPUs."""
 
+import functools
 import json
 import os
 import pathlib
@@ -20,7 +21,13 @@ def start(module, *args, **environment):
     return subprocess.Popen(
         [sys.executable, "-m", module, *map(str, args)],
         cwd=ROOT,
-        env={**os.environ, "CUDA_VISIBLE_DEVICES": "", **environment},
+        # The programs are tiny: they do without LLVM's optimisation.
+        env={
+            **os.environ,
+            "CUDA_VISIBLE_DEVICES": "",
+            "XLA_FLAGS": "--xla_backend_optimization_level=0",
+            **environment,
+        },
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -56,20 +63,67 @@ def two_workers(tmp_path_factory):
                 TF_CONFIG=json.dumps(config),
             )
         )
-    for worker in workers:
-        output, _ = worker.communicate(timeout=600)
-        assert worker.returncode == 0, output[-3000:]
+    end(workers)
     return folder
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", trained_together.MODELS)
-def test_two_machines_reach_the_weights_of_one_device(two_workers, name):
-    weights, history, found = trained_together.train(name)
-    together = np.load(two_workers / f"{name}.npz")
+@pytest.fixture(scope="module")
+def mirrored(tmp_path_factory):
+    """The folder in which a process with four logical CPUs saved."""
+    folder = tmp_path_factory.mktemp("mirrored")
+    end([start("tests.training.distribution.trained_together", folder)])
+    return folder
+
+
+def end(programs):
+    """Wait for programs, and raise what any of them says of a failure."""
+    for program in programs:
+        try:
+            output, _ = program.communicate(timeout=600)
+        finally:
+            if program.poll() is None:
+                program.kill()
+        assert program.returncode == 0, output[-3000:]
+
+
+@pytest.fixture(scope="module")
+def alone():
+    """What one device learns without XLA, by the name of the model."""
+    return functools.cache(
+        lambda name: trained_together.train(name, jit_compile=False)
+    )
+
+
+def check(result, path):
+    """Weights, history and evaluation are those of one device."""
+    weights, history, found = result
+    together = np.load(path)
     for i, weight in enumerate(weights):
         np.testing.assert_allclose(
             together[f"arr_{i}"], weight, rtol=0, atol=1e-10
         )
     np.testing.assert_allclose(together["history"], history["loss"], rtol=1e-6)
     np.testing.assert_allclose(together["evaluation"], found["loss"], rtol=1e-6)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", trained_together.MODELS)
+def test_two_machines_reach_the_weights_of_one_device(two_workers, alone, name):
+    check(alone(name), two_workers / f"{name}.npz")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", trained_together.MIRRORED)
+@pytest.mark.parametrize("replicas", [2, 4])
+@pytest.mark.parametrize("parts", [1, 2])
+def test_logical_devices_reach_the_weights_of_one(
+    mirrored, alone, name, replicas, parts
+):
+    check(alone(name), mirrored / f"{name}_{replicas}_{parts}.npz")
+
+
+@pytest.mark.slow
+def test_replicas_drop_other_units(mirrored):
+    first, second = np.load(mirrored / "masks.npy")
+    assert set(first) | set(second) == {0.0, 2.0}
+    assert (first != second).any()

@@ -1,10 +1,12 @@
 """Small models, trained in float64 on one device or under a strategy.
 
-As a script it is one of several workers, which TF_CONFIG names:
+As a script it is one of several workers, which TF_CONFIG names, or has four
+logical CPUs:
 
     python -m tests.training.distribution.trained_together FOLDER
 """
 
+import os
 import pathlib
 import sys
 
@@ -157,20 +159,74 @@ def train(name, strategy=None, *, micro_batches=1, jit_compile=True):
     return model.get_weights(), history, found
 
 
-def main():
-    """Train all models under the strategy of TF_CONFIG, and save them."""
-    folder = pathlib.Path(sys.argv[1])
-    strategy = training.strategy("multi_worker")
-    for name in sys.argv[2:] or MODELS:
-        weights, history, found = train(name, strategy)
-        if strategy.cluster_resolver.task_id == 0:
-            np.savez(
-                folder / f"{name}.npz",
-                *weights,
-                history=history["loss"],
-                evaluation=found["loss"],
-            )
+def save(path, weights, history, found):
+    """Write what `train` returned."""
+    np.savez(path, *weights, history=history["loss"], evaluation=found["loss"])
 
+
+def work_with_others(folder):
+    """Train all models under the strategy of TF_CONFIG, and save them."""
+    strategy = training.strategy("multi_worker")
+    for name in MODELS:
+        result = train(name, strategy)
+        if strategy.cluster_resolver.task_id == 0:
+            save(folder / f"{name}.npz", *result)
+
+
+def mirror(folder):
+    """Train on two and on four logical CPUs, also in parts of batches."""
+    (cpu,) = tf.config.list_physical_devices("CPU")
+    one = tf.config.LogicalDeviceConfiguration()
+    tf.config.set_logical_device_configuration(cpu, [one] * 4)
+    for replicas in (2, 4):
+        strategy = tf.distribute.MirroredStrategy(
+            [f"CPU:{i}" for i in range(replicas)],
+            # Collectives of two sizes do not go together in a process.
+            cross_device_ops=tf.distribute.ReductionToOneDevice(),
+        )
+        for parts in (1, 2):
+            for name in MIRRORED:
+                # XLA compiles for each replica, a minute for the larger one.
+                result = train(
+                    name,
+                    strategy,
+                    micro_batches=parts,
+                    jit_compile=name == "keras",
+                )
+                save(folder / f"{name}_{replicas}_{parts}.npz", *result)
+        if replicas == 2:
+            np.save(folder / "masks.npy", dropout_masks(strategy))
+
+
+def dropout_masks(strategy):
+    """What two replicas' steps with dropout leave of (2, 50) ones."""
+    with strategy.scope():
+        inputs = keras.Input((50,))
+        model = Kept(inputs, keras.layers.Dropout(0.5, seed=3)(inputs))
+        model.compile(keras.optimizers.SGD(), loss="mse", jit_compile=False)
+        model.outputs_seen = keras.Variable(
+            np.zeros((50,)),
+            trainable=False,
+            aggregation="sum",
+            synchronization="on_read",
+        )
+    training.distributed(model)
+    ones = np.ones((2, 50), "float32")
+    model.fit(ones, ones, batch_size=2, verbose=0)
+    seen = model.outputs_seen.value
+    return np.stack([x.numpy() for x in seen.values])
+
+
+class Kept(keras.Model):
+    """Keeps what its replica's dropout has left."""
+
+    def compute_metrics(self, x, y, y_pred, sample_weight=None):
+        self.outputs_seen.assign(keras.ops.sum(y_pred, axis=0))
+        return super().compute_metrics(x, y, y_pred, sample_weight)
+
+
+MIRRORED = ("transformer", "keras")
 
 if __name__ == "__main__":
-    main()
+    main = work_with_others if "TF_CONFIG" in os.environ else mirror
+    main(pathlib.Path(sys.argv[1]))
