@@ -76,6 +76,12 @@ def _fit(model, dataset, folder, save_every, monitor, mode, options):
         is_distributed=is_distributed,
     )
     checkpoint = folder.newest()
+    workers.check_same(
+        model.distribute_strategy,
+        -1 if checkpoint is None else checkpoint[1]["position"]["batches"],
+        f"The workers do not find the same checkpoints in {folder.path}. Give "
+        "all of them one folder, on a file system that they share.",
+    )
     if checkpoint is not None:
         path, header, _ = checkpoint
         stream.check(header["data"], path)

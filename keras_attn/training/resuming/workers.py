@@ -32,10 +32,27 @@ def is_distributed(strategy: tf.distribute.Strategy) -> bool:
 
 def any_of_them(strategy: tf.distribute.Strategy, value: bool) -> bool:
     """Whether `value` is true in any worker. All of them must ask."""
-    values = strategy.experimental_distribute_values_from_function(
-        lambda context: tf.constant(float(value))
-    )
-    return float(strategy.reduce("SUM", values, axis=None)) > 0
+    return _reduce(strategy, "SUM", float(value)) > 0
+
+
+def check_same(
+    strategy: tf.distribute.Strategy, number: int, reason: str
+) -> None:
+    """Refuse a number that differs between workers. All of them must ask.
+
+    Args:
+        strategy: The model's.
+        number: This worker's.
+        reason: What it means if they differ.
+
+    Raises:
+        ValueError: In all workers.
+    """
+    if number_of_workers(strategy) == 1:
+        return
+    mean = _reduce(strategy, "MEAN", float(number))
+    if _reduce(strategy, "SUM", abs(number - mean)) > 0:
+        raise ValueError(reason)
 
 
 @contextlib.contextmanager
@@ -59,3 +76,10 @@ def lost(strategy: tf.distribute.Strategy, last):
             "all workers again: they continue from "
             f"{last() or 'the beginning'}."
         ) from error
+
+
+def _reduce(strategy, operation, value):
+    values = strategy.experimental_distribute_values_from_function(
+        lambda context: tf.constant(value, tf.float64)
+    )
+    return float(strategy.reduce(operation, values, axis=None))

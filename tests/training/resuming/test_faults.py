@@ -115,6 +115,12 @@ def test_workers_that_are_lost_change_nothing(train_together, tmp_path):
     assert code == 1
     assert "Another worker was lost" in errors
     assert seconds < 30
+    # Worker 1 looks for them elsewhere.
+    folder.rename(tmp_path / "cut0")
+    for code, _, errors, _ in train_together(tmp_path / "cutINDEX"):
+        assert code == 1
+        assert "do not find the same checkpoints" in errors
+    (tmp_path / "cut0").rename(folder)
     assert printed(train_together(folder)) == whole
 
 

@@ -51,6 +51,34 @@ def test_the_default_strategy_distributes_nothing():
     assert workers.is_distributed(mirrored)
 
 
+def test_a_lost_worker_is_told_with_what_to_do():
+    error = tf.errors.UnavailableError(None, None, "heartbeats")
+    strategy = Described({"worker": ADDRESSES}, "worker", 0)
+    with (
+        pytest.raises(RuntimeError, match=r"continue from run/step-2.state"),
+        workers.lost(strategy, lambda: "run/step-2.state"),
+    ):
+        raise error
+    # There is no other.
+    with (
+        pytest.raises(tf.errors.UnavailableError),
+        workers.lost(tf.distribute.get_strategy(), str),
+    ):
+        raise error
+
+
+def test_workers_that_differ_are_told(monkeypatch):
+    strategy = Described({"worker": ADDRESSES}, "worker", 0)
+    # What two workers would find that have 3 and 5.
+    found = {"MEAN": 4.0, "SUM": 2.0}
+    monkeypatch.setattr(workers, "_reduce", lambda _, name, value: found[name])
+    with pytest.raises(ValueError, match="not shared"):
+        workers.check_same(strategy, 3, "not shared")
+    found["SUM"] = 0.0
+    workers.check_same(strategy, 4, "not shared")
+    workers.check_same(tf.distribute.get_strategy(), 3, "not shared")
+
+
 @pytest.mark.parametrize("value", [True, False])
 def test_any_worker_may_ask_for_something(value):
     mirrored = tf.distribute.MirroredStrategy(["CPU:0"])

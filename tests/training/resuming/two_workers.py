@@ -3,7 +3,8 @@
     echo '["FOLDER", "SIGKILL", WORKER, STEPS]' |
         python -m tests.training.resuming.two_workers
 
-WORKER is sent it after its first STEPS steps. It answers with what both have
+WORKER is sent it after its first STEPS steps. "INDEX" in the folder's name is
+that of the worker. It answers with what both have
 ended with: exit code, output, errors, seconds after the other. WORKER "both" is
 one process with two devices.
 """
@@ -65,7 +66,7 @@ def main(folder, number, steps, index=None, addresses=()):
     history = training.fit(
         model,
         make_data(),
-        checkpoints=pathlib.Path(folder),
+        checkpoints=pathlib.Path(folder.replace("INDEX", str(index))),
         save_every=SAVE_EVERY,
         epochs=EPOCHS,
         verbose=0,
