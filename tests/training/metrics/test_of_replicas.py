@@ -34,7 +34,7 @@ def evaluate():
     numbers = rng.integers(6, size=13).astype("float32")
     guesses = numbers + rng.normal(size=13).astype("float32")
     classes = rng.integers(2, size=13)
-    scores = rng.normal(size=(13, 2)) + 0.3 * np.eye(2)[classes]
+    scores = rng.normal(size=(13, 2)) + 0.6 * np.eye(2)[classes]
     found = {}
     for x, y, metrics in (
         (
