@@ -59,10 +59,12 @@ class SpearmanCorrelation(keras.metrics.Metric):
         )
         start = tf.convert_to_tensor(self.count)
         places = start + tf.range(tf.size(y_true))
-        # Replicas take turns, for their variables are summed.
+        # Replicas take turns, for their variables are summed. There are none
+        # while Keras builds a model.
         context = tf.distribute.get_replica_context()
-        places *= context.num_replicas_in_sync
-        places += tf.cast(context.replica_id_in_sync_group, places.dtype)
+        if context is not None:
+            places *= context.num_replicas_in_sync
+            places += tf.cast(context.replica_id_in_sync_group, places.dtype)
         places = tf.minimum(places, self.max_examples)[:, None]
         ones = tf.ones_like(places[:, 0])
         for kept, given in (
