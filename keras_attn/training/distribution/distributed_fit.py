@@ -44,9 +44,10 @@ class DistributedFit:
             # Keras makes the optimizer's weights while the first step is
             # traced, which makes TensorFlow trace that step twice, and keep
             # both.
-            if self.optimizer is not None and not self.optimizer.built:
+            optimizer = self.optimizer
+            if self.built and optimizer is not None and not optimizer.built:
                 with self.distribute_strategy.scope():
-                    self.optimizer.build(self.trainable_variables)
+                    optimizer.build(self.trainable_variables)
         return super().make_train_function(force)
 
     def train_step(self, data):

@@ -48,6 +48,16 @@ def test_a_model_that_has_it_keeps_its_class():
     assert model.micro_batches == 2
 
 
+@pytest.mark.parametrize("parts", [1, 2])
+def test_a_model_that_knows_no_shape_yet_is_built_by_fit(rng, parts):
+    model = distributed(
+        keras.Sequential([keras.layers.Dense(2)]), micro_batches=parts
+    )
+    model.compile("sgd", loss="mse", jit_compile=False)
+    model.fit(rng.normal(size=(4, 3)), np.ones((4, 2)), verbose=0)
+    assert model.count_params() == 8
+
+
 def test_bad_arguments_are_refused():
     with pytest.raises(ValueError, match="micro_batches"):
         distributed(classifier(), micro_batches=0)
