@@ -127,6 +127,7 @@ class DistributedFit:
             return super()._maybe_symbolic_build(iterator, data_batch)
         strategy = self.distribute_strategy
         if iterator is not None:
+            replicas.check_batches(iterator.num_batches, strategy)
             _, _, batches = next(iter(iterator))
             data_batch = replicas.local_part(next(batches), strategy)
         with strategy.scope():

@@ -37,6 +37,33 @@ def check(model, *, own_step: bool) -> None:
         )
 
 
+def check_batches(number: int | None, strategy) -> None:
+    """Raise, on all machines, if they have unequal numbers of batches.
+
+    One would wait for what another never sends.
+
+    Args:
+        number: Of this machine; None if nobody knows.
+        strategy: That of the model.
+    """
+    if not _has_several_machines(strategy):
+        return
+    here = tf.constant(-1 if number is None else number, tf.float64)
+
+    @tf.function(autograph=False)
+    def sums():
+        numbers = strategy.run(lambda: tf.stack([here, here**2]))
+        return strategy.reduce("SUM", numbers, axis=None)
+
+    total, squares = sums().numpy()
+    if total**2 != squares * strategy.num_replicas_in_sync:
+        raise ValueError(
+            "The machines have unequal numbers of batches; this one has "
+            f"{number}. Give all of them the same dataset, which the strategy "
+            "shares out, or end with `.repeat()` and say `steps_per_epoch`."
+        )
+
+
 def summed(numbers: list) -> list:
     """Sums over all replicas, of numbers or None."""
     context = tf.distribute.get_replica_context()
@@ -79,7 +106,11 @@ def local_part(batch, strategy):
 
 def as_logs(logs: dict, strategy):
     """Logs of a step in the shape in which Keras reduces them."""
-    if isinstance(strategy, tf.distribute.MultiWorkerMirroredStrategy):
+    if _has_several_machines(strategy):
         # `reduce_per_replica` takes their mean over an axis.
         return keras.tree.map_structure(lambda x: x[None], logs)
     return logs
+
+
+def _has_several_machines(strategy):
+    return isinstance(strategy, tf.distribute.MultiWorkerMirroredStrategy)

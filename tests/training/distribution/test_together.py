@@ -113,6 +113,13 @@ def test_two_machines_reach_the_weights_of_one_device(two_workers, alone, name):
 
 
 @pytest.mark.slow
+def test_machines_with_unequal_numbers_of_batches_are_told_so(two_workers):
+    for index, number in enumerate((2, 3)):
+        said = (two_workers / f"refused_{index}.txt").read_text()
+        assert f"unequal numbers of batches; this one has {number}" in said
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("name", trained_together.MIRRORED)
 @pytest.mark.parametrize("replicas", [2, 4])
 @pytest.mark.parametrize("parts", [1, 2])
