@@ -1,6 +1,7 @@
 """Vectors of tokens with their positions and segments."""
 
 import keras
+from keras import ops
 
 from keras_attn.base import argument_checks
 from keras_attn.base.layer import Layer
@@ -78,6 +79,8 @@ class TextEmbedding(Layer):
 
     def call(self, inputs, segments, *, inputs_mask=None, training=None):
         inputs = masks.zero_padding(inputs, inputs_mask, "inputs_mask")
+        # Keras infers shapes with floats.
+        segments = ops.cast(segments, "int32")
         x = self.position_embedding(inputs) + self.segment_embedding(segments)
         return self.drop(self.normalize(x), training=training)
 
