@@ -50,7 +50,11 @@ def accelerator_check_model(
     if decode:
         step, specs, donate = _decode_step(model, batch_spec, max_length)
     else:
-        step, specs, donate = _training_step(model), [batch_spec], ()
+        step, specs, donate = (
+            _training_step(model, batch_spec),
+            [batch_spec],
+            (),
+        )
     if verbose:
         print(
             f"Compiling the {'decode' if decode else 'training'} step of "
@@ -62,15 +66,18 @@ def accelerator_check_model(
     )
 
 
-def _training_step(model):
+def _training_step(model, batch_spec):
     if not model.compiled:
         raise ValueError(
             f"The model {model.name!r} is not compiled. Call "
             "`model.compile(optimizer=…, loss=…)` first."
         )
+    # As `fit` does: a strategy's step knows its losses before it is traced.
+    model._maybe_symbolic_build(data_batch=batch_spec)
     if not model.optimizer.built:
         model.optimizer.build(model.trainable_variables)
-    return model.train_step
+    # As `fit` does: its own steps need no conversion.
+    return tf.autograph.experimental.do_not_convert(model.train_step)
 
 
 def _decode_step(model, batch_spec, max_length):

@@ -1,5 +1,7 @@
 """`fit` on any number of devices and machines, with Keras' own loop."""
 
+import contextlib
+
 import keras
 import tensorflow as tf
 
@@ -19,7 +21,8 @@ class DistributedFit:
 
     - `TensorFlowTrainer._make_function` would put XLA around the exchange
       between replicas, which cannot be compiled; here each replica's forward
-      and backward are. A TPU's strategy compiles the whole step.
+      and backward are. A TPU's strategy compiles the whole step, and so there
+      is no XLA of our own in it, nor in `make_predict_function`.
     - `TensorFlowTrainer.train_step` and `test_step` would take the mean of the
       replicas' means, which is another number where they have unequal numbers
       of labels, and would clip gradients before they are summed.
@@ -116,11 +119,14 @@ class DistributedFit:
     def _make_function(self, step_function):
         if self._distribute_strategy is None:
             return super()._make_function(step_function)
-        jit_compile, self.jit_compile = self.jit_compile, False
-        try:
+        with _without_xla(self):
             return super()._make_function(step_function)
-        finally:
-            self.jit_compile = jit_compile
+
+    def make_predict_function(self, force=False):
+        if not replicas.compiles_whole_steps(self):
+            return super().make_predict_function(force)
+        with _without_xla(self):
+            return super().make_predict_function(force)
 
     def _maybe_symbolic_build(self, iterator=None, data_batch=None):
         if not self._steps_together():
@@ -142,3 +148,13 @@ class DistributedFit:
             return super()._resolve_auto_jit_compile()
         finally:
             self._distribute_strategy = strategy
+
+
+@contextlib.contextmanager
+def _without_xla(model):
+    """While a function is made that a strategy runs."""
+    jit_compile, model.jit_compile = model.jit_compile, False
+    try:
+        yield
+    finally:
+        model.jit_compile = jit_compile

@@ -57,7 +57,7 @@ class RunCallbacks(keras.callbacks.CallbackList):
         self._is_alone = (
             workers.number_of_workers(saver.model.distribute_strategy) == 1
         )
-        self._function = None
+        self._function = self._skipping = None
         # The epoch that is continued, and its steps that are done.
         self._continued, self._done = None, 0
         if checkpoint is not None:
@@ -142,7 +142,7 @@ class RunCallbacks(keras.callbacks.CallbackList):
 
     def let_go(self) -> None:
         """Leave the model as it was, however `fit` has ended."""
-        if self._function is not None:
+        if self.model.train_function is self._skipping:
             self.model.train_function = self._function
 
     def _is_continued(self, epoch):
@@ -178,7 +178,7 @@ class RunCallbacks(keras.callbacks.CallbackList):
             self.model.train_function = function
             return function(iterator)
 
-        self.model.train_function = train_function
+        self.model.train_function = self._skipping = train_function
 
     def _must_end(self, is_due):
         if self._is_alone:

@@ -226,3 +226,61 @@ def test_wrong_arguments_are_refused(options):
     (name,) = options
     with pytest.raises(ValueError, match=f"`{name}` must"):
         Throughput(**options)
+
+
+def test_waiting_for_data_is_a_share_of_the_time(tmp_path):
+    def slowly(x, y):
+        time.sleep(0.1)
+        return x, y
+
+    def slow(x, y):
+        found = tf.numpy_function(slowly, [x, y], [x.dtype, y.dtype])
+        return [tf.ensure_shape(a, (None, 5)) for a in found]
+
+    # 4 batches, which nobody fetches before they are asked for.
+    options = tf.data.Options()
+    options.autotune.enabled = False
+    data = batches().map(slow).with_options(options)
+    for found in measure(tmp_path / "x", None, data=data, epochs=2):
+        assert 0.4 <= found["data_wait_share"] * found["seconds"]
+        assert found["data_wait_share"] <= 1
+
+
+def test_several_steps_in_one_execution_tell_no_waiting(tmp_path):
+    options = {"steps_per_execution": 2}
+    (found,) = measure(tmp_path / "x", None, options=options)
+    assert "data_wait_share" not in found
+
+
+def test_the_model_is_left_as_it_was():
+    model = language_model()
+    model.fit(batches(), verbose=0, shuffle=False)
+    function = model.train_function
+    model.fit(batches(), verbose=0, shuffle=False, callbacks=[Throughput()])
+    assert model.train_function is function
+
+
+def test_of_a_continued_epoch_what_is_left_counts(tmp_path):
+    class Stop(keras.callbacks.Callback):
+        def on_train_batch_end(self, batch, logs=None):
+            if batch == 1:
+                raise KeyboardInterrupt
+
+    def fit(*callbacks):
+        model = language_model()
+        training.fit(
+            model,
+            batches(),
+            checkpoints=tmp_path / "run",
+            save_every=1,
+            verbose=0,
+            callbacks=callbacks,
+        )
+
+    with pytest.raises(KeyboardInterrupt):
+        fit(Stop())
+    path = tmp_path / "x"
+    fit(Throughput("masked_accuracy", file=path))
+    (found,) = records(path)
+    # Stopped in its second step, the run had saved the first one alone.
+    assert (found["steps"], found["tokens"]) == (3, sum(LENGTHS[2:]))

@@ -8,6 +8,7 @@ import pytest
 import tensorflow as tf
 
 from keras_attn import models
+from keras_attn.training.distribution import replicas
 from keras_attn.training.distribution.distributed_fit import DistributedFit
 
 
@@ -53,6 +54,28 @@ def test_xla_is_left_to_the_replica():
     x = np.ones((4, 3))
     model.fit(x, x[:, :2], verbose=0)
     assert model.jit_compile  # as it was said
+
+
+def test_a_strategy_that_compiles_whole_steps_finds_no_xla_in_them(
+    monkeypatch,
+):
+    monkeypatch.setattr(replicas, "compiles_whole_steps", lambda model: True)
+    model = make(
+        strategy=tf.distribute.OneDeviceStrategy("/cpu:0"), jit_compile=True
+    )
+    compiled = []
+    function = tf.function
+
+    def noted(*args, jit_compile=None, **options):
+        compiled.append(jit_compile)
+        return function(*args, jit_compile=jit_compile, **options)
+
+    monkeypatch.setattr(tf, "function", noted)
+    x = np.ones((4, 3))
+    model.fit(x, x[:, :2], verbose=0)
+    model.predict(x, verbose=0)
+    assert compiled and not any(compiled)
+    assert model.jit_compile
 
 
 def test_a_step_of_its_own_is_refused_by_several_replicas():

@@ -88,28 +88,36 @@ def end(programs):
 
 @pytest.fixture(scope="module")
 def alone():
-    """What one device learns without XLA, by the name of the model."""
+    """What one device learns without XLA, by the model's name and dtype."""
     return functools.cache(
-        lambda name: trained_together.train(name, jit_compile=False)
+        lambda name, dtype="float64": trained_together.train(
+            name, jit_compile=False, dtype=dtype
+        )
     )
 
 
-def check(result, path):
+def check(result, path, *, within=1e-10):
     """Weights, history and evaluation are those of one device."""
     weights, history, found = result
     together = np.load(path)
     for i, weight in enumerate(weights):
         np.testing.assert_allclose(
-            together[f"arr_{i}"], weight, rtol=0, atol=1e-10
+            together[f"arr_{i}"], weight, rtol=0, atol=within
         )
-    np.testing.assert_allclose(together["history"], history["loss"], rtol=1e-6)
-    np.testing.assert_allclose(together["evaluation"], found["loss"], rtol=1e-6)
+    rtol = max(1e-6, within)
+    np.testing.assert_allclose(together["history"], history["loss"], rtol=rtol)
+    np.testing.assert_allclose(together["evaluation"], found["loss"], rtol=rtol)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", trained_together.MODELS)
-def test_two_machines_reach_the_weights_of_one_device(two_workers, alone, name):
-    check(alone(name), two_workers / f"{name}.npz")
+@pytest.mark.parametrize(("name", "dtype"), trained_together.TOGETHER)
+def test_two_machines_reach_the_weights_of_one_device(
+    two_workers, alone, name, dtype
+):
+    within = {"float64": 1e-10, "float32": 1e-5}[dtype]
+    check(
+        alone(name, dtype), two_workers / f"{name}_{dtype}.npz", within=within
+    )
 
 
 @pytest.mark.slow
@@ -127,6 +135,12 @@ def test_logical_devices_reach_the_weights_of_one(
     mirrored, alone, name, replicas, parts
 ):
     check(alone(name), mirrored / f"{name}_{replicas}_{parts}.npz")
+
+
+@pytest.mark.slow
+def test_half_precision_scales_its_loss_as_on_one_device(mirrored, alone):
+    path = mirrored / "keras_mixed_float16.npz"
+    check(alone("keras", "mixed_float16"), path, within=2e-3)
 
 
 @pytest.mark.slow

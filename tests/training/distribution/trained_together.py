@@ -1,4 +1,4 @@
-"""Small models, trained in float64 on one device or under a strategy.
+"""Small models, trained on one device or under a strategy.
 
 As a script it is one of several workers, which TF_CONFIG names, or has four
 logical CPUs:
@@ -30,7 +30,7 @@ def sequences(rng, rows=ROWS):
     return np.where(np.arange(LENGTH) < lengths[:, None], ids, 0)
 
 
-def transformer(rng):
+def transformer(rng, dtype):
     model = models.Transformer(
         vocabulary_size=VOCABULARY,
         num_layers=1,
@@ -38,13 +38,13 @@ def transformer(rng):
         units=6,
         feed_forward_units=7,
         dropout=0.0,
-        dtype="float64",
+        dtype=dtype,
     )
     source, target = sequences(rng), sequences(rng)
     return model, ({"source": source, "target": target}, target), masked()
 
 
-def bert(rng):
+def bert(rng, dtype):
     model = models.BERT(
         vocabulary_size=VOCABULARY,
         num_layers=1,
@@ -54,7 +54,7 @@ def bert(rng):
         max_length=LENGTH,
         dropout=0.0,
         head="masked_lm",
-        dtype="float64",
+        dtype=dtype,
     )
     tokens = sequences(rng)
     inputs = {"tokens": tokens, "segments": np.zeros_like(tokens)}
@@ -62,7 +62,7 @@ def bert(rng):
     return model, (inputs, np.where(hidden, tokens, 0)), masked()
 
 
-def image_model(rng):
+def image_model(rng, dtype):
     model = models.ViT(
         image_size=4,
         patch_size=2,
@@ -71,7 +71,7 @@ def image_model(rng):
         units=6,
         feed_forward_units=7,
         num_classes=3,
-        dtype="float64",
+        dtype=dtype,
     )
     images = rng.normal(size=(ROWS, 4, 4, 3))
     labels = rng.integers(0, 3, ROWS)
@@ -79,13 +79,13 @@ def image_model(rng):
     return model, (images, labels), loss
 
 
-def recurrent(rng):
+def recurrent(rng, dtype):
     model = models.RNNSeq2Seq(
         source_vocabulary_size=VOCABULARY,
         target_vocabulary_size=VOCABULARY,
         units=6,
         dropout=0.0,
-        dtype="float64",
+        dtype=dtype,
     )
     source, target = sequences(rng), sequences(rng)
     return model, ({"source": source, "target": target}, target), masked()
@@ -99,17 +99,17 @@ class MeanSquare(keras.layers.Layer):
         return inputs
 
 
-def of_keras(rng):
+def of_keras(rng, dtype):
     """Layers of Keras alone, with losses of two kinds that layers add."""
-    image = keras.Input((6,), dtype="float64")
-    x = keras.layers.Dense(5, "tanh", kernel_regularizer="l2", dtype="float64")(
+    image = keras.Input((6,))
+    x = keras.layers.Dense(5, "tanh", kernel_regularizer="l2", dtype=dtype)(
         image
     )
-    x = MeanSquare(dtype="float64")(x)
+    x = MeanSquare(dtype=dtype)(x)
     model = keras.Model(
         image,
         {
-            name: keras.layers.Dense(2, dtype="float64", name=name)(x)
+            name: keras.layers.Dense(2, dtype=dtype, name=name)(x)
             for name in ("first", "second")
         },
     )
@@ -132,13 +132,21 @@ MODELS = {
 }
 
 
-def train(name, strategy=None, *, micro_batches=1, jit_compile=True):
-    """Train one of `MODELS`; return its weights, history and evaluation."""
+def train(
+    name, strategy=None, *, micro_batches=1, jit_compile=True, dtype="float64"
+):
+    """Train one of `MODELS`.
+
+    Returns:
+        Its weights but the biases of keys, its history and its evaluation.
+        Softmax does not see a number that all keys have in common: gradients
+        of those biases are rounding errors, which Adam makes large.
+    """
     strategy = strategy or tf.distribute.get_strategy()
-    keras.config.set_floatx("float64")
+    keras.config.set_floatx("float64" if dtype == "float64" else "float32")
     keras.utils.set_random_seed(1)
     with strategy.scope():
-        model, arrays, loss = MODELS[name](np.random.default_rng(2))
+        model, arrays, loss = MODELS[name](np.random.default_rng(2), dtype)
         model.compile(
             keras.optimizers.Adam(1e-2, global_clipnorm=1.0),
             loss=loss,
@@ -156,7 +164,8 @@ def train(name, strategy=None, *, micro_batches=1, jit_compile=True):
     ).history
     found = model.evaluate(rows.batch(BATCH), verbose=0, return_dict=True)
     keras.config.set_floatx("float32")
-    return model.get_weights(), history, found
+    kept = [x.numpy() for x in model.weights if "key/bias" not in x.path]
+    return kept, history, found
 
 
 def save(path, weights, history, found):
@@ -167,10 +176,10 @@ def save(path, weights, history, found):
 def work_with_others(folder):
     """Train all models under the strategy of TF_CONFIG, and save them."""
     strategy = training.strategy("multi_worker")
-    for name in MODELS:
-        result = train(name, strategy)
+    for name, dtype in TOGETHER:
+        result = train(name, strategy, dtype=dtype)
         if strategy.cluster_resolver.task_id == 0:
-            save(folder / f"{name}.npz", *result)
+            save(folder / f"{name}_{dtype}.npz", *result)
     refuse_unequal_datasets(folder, strategy)
 
 
@@ -210,6 +219,10 @@ def mirror(folder):
                 )
                 save(folder / f"{name}_{replicas}_{parts}.npz", *result)
         if replicas == 2:
+            half = train(
+                "keras", strategy, jit_compile=False, dtype="mixed_float16"
+            )
+            save(folder / "keras_mixed_float16.npz", *half)
             np.save(folder / "masks.npy", dropout_masks(strategy))
 
 
@@ -241,6 +254,8 @@ class Kept(keras.Model):
 
 
 MIRRORED = ("transformer", "keras")
+# XLA compiles for long: of float32 the one with most kinds of layers.
+TOGETHER = [(name, "float64") for name in MODELS] + [("transformer", "float32")]
 
 if __name__ == "__main__":
     main = work_with_others if "TF_CONFIG" in os.environ else mirror
