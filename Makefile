@@ -11,7 +11,7 @@ PYTEST = .venv/bin/python -m pytest -q -n auto --dist loadfile
 export TF_CPP_MIN_LOG_LEVEL ?= 3
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-slow lint format bench accelerator clean
+.PHONY: help demo test test-slow test-versions lint format bench accelerator clean
 
 help: ## List the commands
 	@grep -E '^[a-z-]+:.*## ' Makefile | sed -E 's/:.*## /\t/' | expand -t 14
@@ -30,6 +30,33 @@ test-slow: .venv/test .venv/peers .venv/accelerator ## Run slow, peers and accel
 	@$(PYTEST) -m "slow and not peers and not accelerator"
 	@$(PYTEST) -m "peers and not accelerator"
 	@$(PYTEST) -m "accelerator"
+
+# Each TensorFlow with a Keras that fits it, in environments of their own, and
+# what everything rests on; two machines are slow tests.
+VERSIONS ?= 2.19-3.12 2.20-3.13 2.21-3.15
+CORE = $(addprefix tests/,test_layers.py ops/test_attend.py \
+  attention/test_multi_head.py attention/test_padding.py \
+  attention/test_keras_drop_in.py models/transformer/test_model.py \
+  models/gpt/test_model.py models/bert/test_model.py models/vit/test_model.py \
+  models/rnn_seq2seq/test_model.py decoding/test_beam_search.py \
+  decoding/test_generation.py text/test_word_piece.py \
+  training/distribution training/resuming/test_fit.py \
+  export/tasks/test_translation.py)
+
+test-versions: export XLA_FLAGS ?= --xla_backend_optimization_level=0
+test-versions: $(VERSIONS:%=test-version-%) ## Run core tests on older TensorFlows
+
+test-version-%:
+	@tensorflow=$(firstword $(subst -, ,$*)); \
+	  keras=$(lastword $(subst -, ,$*)); \
+	  python=build/versions/$$tensorflow/bin/python; \
+	  echo "TensorFlow $$tensorflow, Keras $$keras" && \
+	  $(PYTHON) -m venv build/versions/$$tensorflow && \
+	  $$python -m pip --disable-pip-version-check install -qq \
+	    -e ".[examples,pretrained,dev]" "tensorflow==$$tensorflow.*" \
+	    "keras==$$keras.*" && \
+	  $$python -m pytest -q -n auto --dist loadfile $(CORE) && \
+	  $$python -m pytest -q -m slow -k two_machines tests/training/distribution
 
 lint: .venv/test ## Check style
 	@.venv/bin/ruff check .
