@@ -163,7 +163,13 @@ def attention(
             "key_positions": key_positions,
         }
         if not reason_against(
-            rules, query, key, **positions, bias=bias, mask=mask, dropout=dropout
+            rules,
+            query,
+            key,
+            **positions,
+            bias=bias,
+            mask=mask,
+            dropout=dropout,
         ):
             return fused_attention(
                 rules,

@@ -2,6 +2,8 @@
 
 import dataclasses
 
+import numpy as np
+
 from keras_attn.ops.fused.season import import_jax
 
 # Queries and keys of a block, of which the largest is taken that fills up no
@@ -107,14 +109,36 @@ def _mask(shape):
         splash_attention_mask as masks,
     )
 
+    left, right = shape.left, shape.right
+
+    class Band(masks.LocalMask):
+        """Tells blocks that are all alike by one boolean.
+
+        jax asks whether any and whether all of a block is seen, which takes
+        most of a minute for 65,536 positions if each is looked at.
+        """
+
+        def __getitem__(self, index):
+            rows, columns = index
+            nearest = rows.start + self.offset - (columns.stop - 1)
+            farthest = rows.stop - 1 + self.offset - columns.start
+            if (right is None or nearest >= -right) and (
+                left is None or farthest <= left
+            ):
+                return np.array([[True]])
+            if (right is not None and farthest < -right) or (
+                left is not None and nearest > left
+            ):
+                return np.array([[False]])
+            return super().__getitem__(index)
+
+        __hash__ = masks.LocalMask.__hash__
+
     size = shape.query, shape.key
-    if shape.left is None and shape.right is None:
+    if left is None and right is None:
         mask = masks.FullMask(size)
-    elif shape.left is None and shape.right == 0:
-        mask = masks.CausalMask(size, offset=shape.offset)
     else:
-        window = shape.left, shape.right
-        mask = masks.LocalMask(size, window, offset=shape.offset)
+        mask = Band(size, (left, right), offset=shape.offset)
     return masks.MultiHeadMask([mask] * shape.heads)
 
 
