@@ -41,9 +41,10 @@ MAY_IMPORT = {
 # The same for the sub-rooms of a room; "" is what stands in the room itself.
 MAY_IMPORT_WITHIN = {
     "ops": {
-        "": {"tiling"},
+        "": {"fused", "tiling"},
         "adversarial": set(),
         "explain": {""},
+        "fused": {""},
         "tiling": {""},
     },
     "attention": {"": {"heads"}, "heads": set()},

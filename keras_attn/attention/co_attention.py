@@ -28,7 +28,8 @@ class CoAttention(Layer):
         key_dim: Depth of a head.
         use_bias: Whether the linear maps have biases.
         dropout: Fraction of the weights dropped while training.
-        implementation: "auto", "dense" or "tiled", as for `ops.attention`.
+        implementation: "auto", "dense", "tiled" or "fused", as for
+            `ops.attention`.
         kernel_initializer: Of all linear maps.
 
     Call arguments:

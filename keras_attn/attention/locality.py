@@ -24,7 +24,8 @@ class LocalitySelfAttention(Layer):
         key_dim: Depth of a head; features / num_heads if not given.
         use_bias: Whether query, key and value have biases; the output has.
         dropout: Fraction of the weights dropped while training.
-        implementation: "auto", "dense" or "tiled", as for `ops.attention`.
+        implementation: "auto", "dense", "tiled" or "fused", as for
+            `ops.attention`.
         kernel_initializer: Of all linear maps.
 
     Call arguments:

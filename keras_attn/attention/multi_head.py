@@ -42,7 +42,8 @@ class MultiHeadAttention(CachedAttention):
             `num_heads`. 1 is multi-query, between is grouped-query attention.
         modifiers: What position does to heads and scores, such as `Rotary()`:
             modifiers, configs or names. Positions count from 0.
-        implementation: "auto", "dense" or "tiled", as for `ops.attention`.
+        implementation: "auto", "dense", "tiled" or "fused", as for
+            `ops.attention`.
             Weights that are asked for are made densely in any case.
         use_output_bias: Whether W_o has a bias; `use_bias` if not given.
 

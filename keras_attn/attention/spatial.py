@@ -32,7 +32,8 @@ class SpatialSelfAttention(Layer):
             h makes C/2, and the largest g and h of each 2 × 2 positions stand
             for them; or "paper": all three make C/8, of every position.
         spectral_normalization: Whether the maps are `SpectralNormalization`s.
-        implementation: "auto", "dense" or "tiled", as for `ops.attention`.
+        implementation: "auto", "dense", "tiled" or "fused", as for
+            `ops.attention`.
         kernel_initializer: Of the four maps.
         gamma_initializer: Of γ.
 

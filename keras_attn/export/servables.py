@@ -17,6 +17,7 @@ from keras_attn.export.request_rows import row_sizes
 from keras_attn.export.tasks import registry
 from keras_attn.export.tasks.task import Task
 from keras_attn.ops.attend import lengths_at_most
+from keras_attn.ops.fused.target import lowered_for
 
 BATCH_SIZE = 64
 
@@ -46,7 +47,8 @@ class Servable:
     def function(self, verb: str):
         """The traced graph of a verb, which is what `export_model` writes."""
         if verb not in self._functions:
-            with lengths_at_most(self.task.longest):
+            # A server runs core ops, wherever the model was trained.
+            with lengths_at_most(self.task.longest), lowered_for("core"):
                 self._functions[verb] = trace(self.signatures[verb])
         return self._functions[verb]
 

@@ -96,3 +96,17 @@ class Modifier(Layer):
     def sinks(self, parameters):
         """Return (heads,) scores that attend to nothing, or None."""
         return None
+
+    def fused(self) -> dict | None:
+        """What a fused kernel is told in place of the hooks that see a tile.
+
+        Returns:
+            Options of the kernel: {"soft_cap": …}, or nothing; None if it has
+            no option that would do the same.
+        """
+        hooks = ("cap_scores", "bias", "visible", "sinks")
+        sees_tiles = any(
+            getattr(type(self), hook) is not getattr(Modifier, hook)
+            for hook in hooks
+        )
+        return None if sees_tiles else {}

@@ -32,5 +32,8 @@ class SoftCap(Modifier):
     def cap_scores(self, scores):
         return self.cap * ops.tanh(scores / self.cap)
 
+    def fused(self):
+        return {"soft_cap": self.cap}
+
     def get_config(self):
         return {**super().get_config(), "cap": self.cap}

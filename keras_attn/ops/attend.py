@@ -11,6 +11,10 @@ from keras import ops
 from keras_attn.ops import checks
 from keras_attn.ops import masks
 from keras_attn.ops.dense import dense_attention
+from keras_attn.ops.fused.fused import fused_attention
+from keras_attn.ops.fused.fused import reason_against
+from keras_attn.ops.fused.target import is_preferred
+from keras_attn.ops.fused.target import kernel_target
 from keras_attn.ops.scores import Rules
 from keras_attn.ops.tiling.tiled import tiled_attention
 
@@ -71,9 +75,11 @@ def attention(
 
     Scores and sums are in float32 whatever the inputs are. "dense" forms the
     (query, key) matrix; "tiled" never does, so that memory is linear in the
-    length. They agree to rounding. "auto" is dense if weights are asked for,
-    if a length is at most 64, or if query · key is at most 512 · 1024; tiled
-    otherwise, and where lengths are unknown.
+    length; "fused" is the TPU's own kernel, and "tiled" elsewhere and for what
+    `ops.fused.reason_against` lists. They agree to rounding. "auto" is dense if
+    weights are asked for, if a length is at most 64, or if query · key is at
+    most 512 · 1024; otherwise, and where lengths are unknown, fused on a TPU
+    with the extra `tpu` installed, and tiled.
 
     Args:
         query: (batch, query, heads, depth).
@@ -95,7 +101,7 @@ def attention(
         dropout: Fraction of the weights dropped.
         seed: An integer, (2,) integers or a `keras.random.SeedGenerator`.
         return_weights: Whether to return the weights that made the output.
-        implementation: "auto", "dense" or "tiled".
+        implementation: "auto", "dense", "tiled" or "fused".
         segments: (batch, length) integers of queries and keys, or a tuple of
             two: a query sees keys of its own segment only. Segment 0 is
             padding, of queries as well. For documents packed into a row.
@@ -144,48 +150,74 @@ def attention(
     if implementation == "auto":
         implementation = _choose(query.shape[1], key.shape[1], return_weights)
 
+    rules = Rules(
+        scale=1 / math.sqrt(query.shape[3]) if scale is None else scale,
+        causal=causal,
+        window=window,
+        modifiers=modifiers,
+    )
+    heads = query, key, value, query_positions, key_positions
+    if implementation == "fused" and kernel_target() != "core":
+        positions = {
+            "query_positions": query_positions,
+            "key_positions": key_positions,
+        }
+        if not reason_against(
+            rules,
+            query,
+            key,
+            **positions,
+            bias=bias,
+            mask=mask,
+            dropout=dropout,
+        ):
+            return fused_attention(
+                rules,
+                *heads,
+                mask=mask,
+                query_mask=query_mask,
+                segments=segments,
+                parameters=_parameters(modifiers),
+            )
     attend = dense_attention if implementation == "dense" else tiled_attention
     output = attend(
-        Rules(
-            scale=1 / math.sqrt(query.shape[3]) if scale is None else scale,
-            causal=causal,
-            window=window,
-            modifiers=modifiers,
-        ),
-        query,
-        key,
-        value,
-        query_positions,
-        key_positions,
+        rules,
+        *heads,
         bias=bias,
         mask=mask,
         query_mask=query_mask,
         segments=segments,
-        parameters=tuple(modifier.parameters() for modifier in modifiers),
+        parameters=_parameters(modifiers),
         dropout=dropout,
         seed=_seed_pair(seed) if dropout else None,
     )
-    if implementation == "tiled":
+    if implementation != "dense":
         return output
     return output if return_weights else output[0]
+
+
+def _parameters(modifiers):
+    return tuple(modifier.parameters() for modifier in modifiers)
 
 
 def _positions(query, key, query_positions, key_positions):
     """Fill in the positions that were not given."""
     query_length, key_length = ops.shape(query)[1], ops.shape(key)[1]
-    if key_positions is None:
-        last = key_length - 1
-        key_positions = tf.range(key_length)[None]
-    else:
-        key_positions = checks.positions(key_positions, "key_positions", key)
-        last = key_positions[:, -1:]
     if query_positions is None:
         # The last query stands at the last key, wherever that is.
-        query_positions = last + tf.range(1 - query_length, 1)[None]
-    query_positions = checks.positions(
-        query_positions, "query_positions", query
+        if key_positions is None:
+            query_positions = masks.consecutive(
+                key_length - query_length, key_length
+            )
+        else:
+            last = ops.convert_to_tensor(key_positions)[:, -1:]
+            query_positions = last + masks.consecutive(1 - query_length, 1)
+    if key_positions is None:
+        key_positions = masks.consecutive(0, key_length)
+    return (
+        checks.positions(query_positions, "query_positions", query),
+        checks.positions(key_positions, "key_positions", key),
     )
-    return query_positions, key_positions
 
 
 def _choose(query_length, key_length, return_weights):
@@ -201,7 +233,7 @@ def _choose(query_length, key_length, return_weights):
         return "dense"
     if len(known) == 2 and math.prod(known) <= _DENSE_SCORES:
         return "dense"
-    return "tiled"
+    return "fused" if is_preferred() else "tiled"
 
 
 def _seed_pair(seed):

@@ -9,7 +9,7 @@ from keras import ops
 from keras_attn.base import argument_checks
 from keras_attn.ops import masks
 
-IMPLEMENTATIONS = ("auto", "dense", "tiled")
+IMPLEMENTATIONS = ("auto", "dense", "tiled", "fused")
 
 
 def heads(query, key, value):
@@ -67,10 +67,11 @@ def options(window, scale, dropout, implementation, return_weights):
         )
     argument_checks.rate(dropout)
     argument_checks.choice(implementation, "implementation", IMPLEMENTATIONS)
-    if return_weights and implementation == "tiled":
+    if return_weights and implementation in ("tiled", "fused"):
         raise ValueError(
             "`return_weights=True` needs the (query, key) matrix, which "
-            "`implementation='tiled'` never forms. Use 'dense' or 'auto'."
+            f"`implementation={implementation!r}` never forms. Use 'dense' or "
+            "'auto'."
         )
 
 

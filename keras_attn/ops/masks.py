@@ -104,7 +104,16 @@ def zero_padding(tensor, mask=None, name: str = "query_mask", *, axis: int = 1):
 
 def from_start(sequence):
     """Positions of a (batch, length, ...) tensor, from 0: (1, length)."""
-    return ops.arange(ops.shape(sequence)[1], dtype="int32")[None]
+    return consecutive(0, ops.shape(sequence)[1])
+
+
+def consecutive(start, stop):
+    """Positions from one to before another: (1, stop - start).
+
+    Stacked, because `tf.get_static_value` knows what that comes to, and does
+    not for a new axis: a kernel has to know positions when it is made.
+    """
+    return tf.stack([tf.range(start, stop)])
 
 
 def check_padding(mask, shape, name: str):

@@ -9,6 +9,8 @@ from keras_attn import plot
 from keras_attn.export import LoadedModel
 from keras_attn.export import export_model
 from keras_attn.export import servable
+from keras_attn.ops.fused.target import kernel_target
+from keras_attn.ops.fused.target import lowered_for
 from tests.export import texts
 from tests.export import writers
 
@@ -110,6 +112,22 @@ def test_each_verb_is_traced_once():
     model.layers[-1].bias.assign_add([1.0, 2.0, 3.0])
     after = made.predict(np.ones((1, 2)))["y"]
     np.testing.assert_allclose(after - before, [[1, 2, 3]], rtol=1e-5)
+
+
+def test_a_model_that_is_trained_on_a_tpu_serves_core_ops():
+    class Asked(keras.layers.Layer):
+        def call(self, inputs):
+            # What attention asks while it is traced.
+            targets.append(kernel_target())
+            return inputs
+
+    targets = []
+    inputs = keras.Input((3,), name="features")
+    model = keras.Model({"features": inputs}, Asked()(inputs))
+    targets.clear()
+    with lowered_for("tpu"):
+        servable(model).function("predict")
+    assert set(targets) == {"core"}
 
 
 def test_answers_of_unequal_length_are_padded_alike():

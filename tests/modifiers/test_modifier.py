@@ -182,3 +182,14 @@ def test_a_checkpoint_of_its_attention_restores_it(cls, init, tmp_path):
     tf.train.Checkpoint(layer=layers[0]).read(path).assert_consumed()
     for one, two in zip(*(layer.weights for layer in layers), strict=True):
         np.testing.assert_array_equal(one, two)
+
+
+@every_modifier
+def test_a_fused_kernel_is_told_all_or_nothing(cls, init):
+    said = cls(**init).fused()
+    hooks = ("cap_scores", "bias", "visible", "sinks")
+    sees_tiles = any(getattr(cls, x) is not getattr(Modifier, x) for x in hooks)
+    if cls in (modifiers.SoftCap, modifiers.Sinks):
+        assert said == ({"soft_cap": 1.5} if init else {})
+    else:
+        assert said == (None if sees_tiles else {})

@@ -1,0 +1,1 @@
+"""Attention by the TPU's own kernel: jax's splash attention in a TF graph."""
