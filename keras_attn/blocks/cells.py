@@ -226,3 +226,13 @@ def _as_further(given, start):
             f"one of shape {shapes[0]} in place of {shapes[1]}."
         )
     return ops.cast(given, start.dtype)
+
+
+def check_state_dropout(state_dropout: float, attention) -> None:
+    """Refuse to let a decoder forget what it cannot look up again."""
+    if state_dropout and attention is None:
+        raise ValueError(
+            "`state_dropout` is for decoders that can look again: without "
+            "attention the state is all they know of the source. "
+            f"Received: attention=None, state_dropout={state_dropout}"
+        )

@@ -34,6 +34,8 @@ class CaptionDecoder(Layer):
         context: "input", or "state" for no z.
         gate: Whether there is a β.
         dropout: Fraction dropped before the logits while training.
+        state_dropout: With attention, see `AttentionCell`: what can be looked
+            up again need not be remembered.
         doubly_stochastic: λ of a loss λ Σ (1 - Σ α(t, i))², the inner sum over
             the words, the outer over cells and images, divided by the number
             of words, as a cross-entropy is.
@@ -61,6 +63,7 @@ class CaptionDecoder(Layer):
         context: str = "input",
         gate: bool = True,
         dropout: float = 0.0,
+        state_dropout: float = 0.0,
         doubly_stochastic: float = 0.0,
         **kwargs,
     ):
@@ -73,6 +76,7 @@ class CaptionDecoder(Layer):
                 'every step: context="input". Received: context='
                 f"{context!r} with attention={attention!r}"
             )
+        cells.check_state_dropout(state_dropout, attention)
         if doubly_stochastic < 0:
             raise ValueError(
                 "`doubly_stochastic` weighs a loss: it is 0 or more. Received: "
@@ -85,6 +89,7 @@ class CaptionDecoder(Layer):
         self.context = context
         self.gate = gate
         self.dropout = dropout
+        self.state_dropout = state_dropout
         self.doubly_stochastic = doubly_stochastic
         self.supports_masking = True
 
@@ -93,7 +98,11 @@ class CaptionDecoder(Layer):
         self.attending_cell = None
         if attention is not None:
             self.attending_cell = AttentionCell(
-                self.recurrent_cell, attention, gate=gate, **own
+                self.recurrent_cell,
+                attention,
+                gate=gate,
+                state_dropout=state_dropout,
+                **own,
             )
         self.first_states = [
             keras.layers.Dense(size, "tanh", name=f"first_{name}", **own)
@@ -214,6 +223,7 @@ class CaptionDecoder(Layer):
             "context": self.context,
             "gate": self.gate,
             "dropout": self.dropout,
+            "state_dropout": self.state_dropout,
             "doubly_stochastic": self.doubly_stochastic,
         }
 

@@ -38,6 +38,8 @@ class RNNCaptioner(PresetModel):
         context: "input", or without attention "state": z enters h(0) alone.
         gate: Whether there is a β.
         dropout: Fraction dropped before L_o while training.
+        state_dropout: Fraction of h and c dropped before each step, with
+            attention: the decoder then looks instead of remembering.
         doubly_stochastic: λ of the loss that spreads attention evenly.
         pad_id: The id that is padding; None if none is.
 
@@ -66,6 +68,7 @@ class RNNCaptioner(PresetModel):
         context: str = "input",
         gate: bool = True,
         dropout: float = 0.0,
+        state_dropout: float = 0.0,
         doubly_stochastic: float = 1.0,
         pad_id: int | None = 0,
         dtype=None,
@@ -96,6 +99,7 @@ class RNNCaptioner(PresetModel):
             context=context,
             gate=gate,
             dropout=dropout,
+            state_dropout=state_dropout,
             doubly_stochastic=doubly_stochastic,
             name="decoder",
             dtype=dtype,

@@ -72,12 +72,7 @@ class RecurrentDecoder(Layer):
         super().__init__(**kwargs)
         argument_checks.choice(readout, "readout", READOUTS)
         _check_maxout(readout, attention, context)
-        if state_dropout and attention is None:
-            raise ValueError(
-                "`state_dropout` is for decoders that can look again: without "
-                "attention the state is all they know of the source. "
-                f"Received: attention=None, state_dropout={state_dropout}"
-            )
+        cells.check_state_dropout(state_dropout, attention)
         own = {"dtype": self.dtype_policy}
         self.cell = cell
         self.units = units

@@ -160,3 +160,13 @@ def test_half_of_what_makes_logits_is_dropped_in_training(words, image, rng):
 def test_what_cannot_be_made_is_refused(options, complaint, rng):
     with pytest.raises(ValueError, match=complaint):
         make(rng, **options)
+
+
+def test_what_is_remembered_is_dropped_while_training(rng, words, image):
+    decoder = make(rng, state_dropout=0.5)
+    logits = decoder(words, image)
+    np.testing.assert_array_equal(decoder(words, image, training=False), logits)
+    first, second = (decoder(words, image, training=True) for _ in range(2))
+    # The first word comes of h(0), of which parts are dropped too.
+    for step in range(TARGET):
+        assert (first[:, step] != second[:, step]).numpy().any()

@@ -40,7 +40,12 @@ def batch(rng):
 def test_contract(batch, tmp_path):
     check_model(
         RNNCaptioner,
-        {**SIZES, "vocabulary_size": VOCABULARY, "dropout": 0.1},
+        {
+            **SIZES,
+            "vocabulary_size": VOCABULARY,
+            "dropout": 0.1,
+            "state_dropout": 0.2,
+        },
         batch,
         tmp_path=tmp_path,
         padded=("target",),
@@ -153,6 +158,7 @@ def test_ragged_targets_are_as_padded_ones(batch, rng):
         ({"attention": keras.layers.Dense(3)}, "attention"),
         ({"context": "state"}, "enters every step"),
         ({"cell": "elman"}, "`cell` must be one of"),
+        ({"attention": None, "state_dropout": 0.1}, "can look again"),
     ],
 )
 def test_what_cannot_be_made_is_refused(options, complaint):
