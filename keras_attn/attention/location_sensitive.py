@@ -167,7 +167,7 @@ class LocationSensitiveAttention(AdditiveAttention):
 
     def _attend_one(self, query, key, value, location, **options):
         # (batch, key, filters), then units
-        features = self.location_filters(location)
+        features = self._filtered(location)
         key = key + self.location_dense(features)
         return super().attend(query, key, value, **options)
 
@@ -220,3 +220,10 @@ class LocationSensitiveAttention(AdditiveAttention):
             step, (query, mask, seeds), [location], mask=real
         )
         return output, weights
+
+    def _filtered(self, location):
+        """Convolve over the keys: (batch, key, filters)."""
+        if 0 in location.shape[:2]:
+            # Not every Keras (3.13, for one) convolves nothing.
+            return location[..., :1] * ops.zeros(self.filters, location.dtype)
+        return self.location_filters(location)
