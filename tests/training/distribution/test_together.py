@@ -79,7 +79,7 @@ def end(programs):
     """Wait for programs, and raise what any of them says of a failure."""
     for program in programs:
         try:
-            output, _ = program.communicate(timeout=600)
+            output, _ = program.communicate(timeout=1500)
         finally:
             if program.poll() is None:
                 program.kill()
