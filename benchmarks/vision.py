@@ -7,8 +7,10 @@ A training step is forward, loss, backward and Adam on random images, batch 8
 (S/16) or 4 (B/16), without dropout; prediction is at batches 8 and 1. "Keras"
 is a ViT of Keras' own layers, "torch" is Hugging Face's. "C++" is our model,
 exported, in the session that TF Serving uses, asked with decoded pixels or with
-the bytes of PNG files. Each side has a process of its own, in turns; the best
-counts. oneDNN is on, unless TF_ENABLE_ONEDNN_OPTS says otherwise.
+the bytes of PNG files. Sides on TensorFlow take turns, call by call, in one
+process, the others have one of their own; the best call after the first counts.
+Memory is that of a training step in a process of its own. oneDNN is on, unless
+TF_ENABLE_ONEDNN_OPTS says otherwise.
 """
 
 import argparse
@@ -19,6 +21,7 @@ import os
 import pathlib
 import subprocess
 import sys
+import time
 
 # Read when TensorFlow is imported; without it TensorFlow is half as fast.
 os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "1")
@@ -27,6 +30,7 @@ os.environ.setdefault("KERAS_BACKEND", "tensorflow")
 from benchmarks.vision_sides import MODELS
 from benchmarks.vision_sides import SERVED
 from benchmarks.vision_sides import SIDES
+from benchmarks.vision_sides import TOGETHER
 from benchmarks.vision_sides import served_seconds
 
 RESULTS = pathlib.Path(__file__).parent / "results"
@@ -39,38 +43,90 @@ PREDICT_TIME = 1.0
 SERVED_SPEED = 0.9
 
 
-def measure(side, task, model, pixels, steps):
-    """Best milliseconds of a call, and the megabytes it added at its peak."""
+def measure(what, sides, task, model, pixels, steps):
+    """Best milliseconds of a call of each side, or megabytes of one of them.
+
+    Args:
+        what: "milliseconds" or "megabytes".
+        sides: Of `SIDES`, or one of `SERVED`.
+        task, model, pixels: What to do, and how large it is.
+        steps: Calls that count.
+
+    Returns:
+        For each side {what: number}.
+    """
     sizes = MODELS[model]
-    if side in SERVED:
-        if task == "train":
-            return None
+    if sides[0] in SERVED:
         seconds = served_seconds(
-            task, sizes, pixels, from_bytes=SERVED[side], rounds=steps + 1
+            task, sizes, pixels, from_bytes=SERVED[sides[0]], rounds=steps + 1
         )
-        return {"milliseconds": 1e3 * seconds}
+        return {sides[0]: {what: 1e3 * seconds}}
+    calls = {side: SIDES[side](task, sizes, pixels) for side in sides}
+    if what == "megabytes":
+        return {side: {what: added(call)} for side, call in calls.items()}
+    return {
+        side: {what: 1e3 * seconds}
+        for side, seconds in take_turns(calls, steps).items()
+    }
+
+
+def take_turns(calls, steps):
+    """The best seconds of each call after its first, which traces."""
+    for call in calls.values():
+        call()
+    times = {side: [] for side in calls}
+    for _ in range(steps):
+        for side, call in calls.items():
+            start = time.perf_counter()
+            call()
+            times[side].append(time.perf_counter() - start)
+    return {side: min(taken) for side, taken in times.items()}
+
+
+def added(call):
+    """Megabytes that two calls add to this process at its peak."""
     from benchmarks.measure import megabytes
-    from benchmarks.measure import time_steps
 
-    step = SIDES[side](task, sizes, pixels)
     before = megabytes("VmRSS")
-    best = time_steps({side: step}, rounds=steps, seconds=0.0)[side]
-    return {"milliseconds": best, "megabytes": megabytes("VmHWM") - before}
+    call()
+    call()
+    return megabytes("VmHWM") - before
 
 
-def in_its_own_process(*arguments):
+def in_its_own_process(what, sides, *arguments):
     """Measure where no other side has left anything in memory."""
-    command = [sys.executable, "-m", "benchmarks.vision", "--measure"]
+    command = [sys.executable, "-m", "benchmarks.vision", "--measure", what]
     child = subprocess.run(
-        [*command, *map(str, arguments)], stdout=subprocess.PIPE, check=True
+        [*command, ";".join(sides), *map(str, arguments)],
+        stdout=subprocess.PIPE,
+        check=True,
     )
     return json.loads(child.stdout.splitlines()[-1])
 
 
+def compare(task, model, pixels, *, rounds, steps):
+    """The figures of each side, or None where it has none."""
+    results = {side: {} for side in (*SIDES, *SERVED)}
+    alone = [(side,) for side in SIDES if side not in TOGETHER]
+    if task == "train":
+        results |= dict.fromkeys(SERVED)
+    else:
+        alone += [(side,) for side in SERVED]
+    sizes = task, model, pixels, steps
+    for _ in range(rounds):
+        for sides in (TOGETHER, *alone):
+            found = in_its_own_process("milliseconds", sides, *sizes)
+            for side, new in found.items():
+                results[side] = best_of(results[side] or new, new)
+    if task == "train":
+        for side in SIDES:
+            found = in_its_own_process("megabytes", (side,), *sizes)
+            results[side] |= found[side]
+    return results
+
+
 def best_of(old, new):
-    """The lower of each figure; nothing where there is nothing."""
-    if old is None or new is None:
-        return new
+    """The lower of each figure."""
     return {key: min(old[key], new[key]) for key in new}
 
 
@@ -159,14 +215,16 @@ def main(arguments=None):
     parser.add_argument("--models", nargs="+", default=["s16", "b16"])
     parser.add_argument("--pixels", type=int, nargs="+", default=[224, 384])
     parser.add_argument("--tasks", nargs="+", choices=TASKS, default=TASKS)
-    parser.add_argument("--steps", type=int, default=5, help="calls of a turn")
-    parser.add_argument("--rounds", type=int, default=2, help="turns")
+    parser.add_argument("--steps", type=int, default=5, help="calls of each")
+    parser.add_argument("--rounds", type=int, default=2, help="processes")
     parser.add_argument("--save", action="store_true")
-    parser.add_argument("--measure", nargs=5, help=argparse.SUPPRESS)
+    parser.add_argument("--measure", nargs=6, help=argparse.SUPPRESS)
     args = parser.parse_args(arguments)
     if args.measure:
-        side, task, model, *numbers = args.measure
-        print(json.dumps(measure(side, task, model, *map(int, numbers))))
+        what, sides, task, model, *numbers = args.measure
+        sides = sides.split(";")
+        found = measure(what, sides, task, model, *map(int, numbers))
+        print(json.dumps(found))
         return None
     if args.quick:
         args.models, args.pixels = ["tiny"], [32]
@@ -180,7 +238,7 @@ def main(arguments=None):
         f"{os.cpu_count()} cores; {', '.join(versions)}; oneDNN "
         f"{os.environ['TF_ENABLE_ONEDNN_OPTS']}; busy with "
         f"{os.getloadavg()[0]:.1f} threads at the start. Best milliseconds of "
-        "a call, and megabytes that the calls added to the process at its "
+        "a call, and megabytes that training added to its process at its "
         "peak. Time and memory of training are ours / KerasHub's, time of "
         "prediction ours / the better of KerasHub's and torch's; C++ is its "
         "speed / Python's.",
@@ -194,13 +252,11 @@ def main(arguments=None):
     for model in args.models:
         for pixels in args.pixels:
             for task in args.tasks:
-                results = {}
-                for _ in range(args.rounds):
-                    for side in sides:
-                        new = in_its_own_process(
-                            side, task, model, pixels, args.steps
-                        )
-                        results[side] = best_of(results.get(side, new), new)
+                results = compare(
+                    *(task, model, pixels),
+                    rounds=args.rounds,
+                    steps=args.steps,
+                )
                 lines.append(row(model, pixels, task, results))
                 verdicts += targets(model, pixels, task, results)
                 print(lines[-1], flush=True)

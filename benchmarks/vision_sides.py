@@ -214,5 +214,7 @@ def served_seconds(task, sizes, pixels, *, from_bytes, rounds):
 
 
 SIDES = {"ours": ours, "KerasHub": keras_hub, "Keras": plain, "torch": torch}
+# They share TensorFlow's threads; torch has its own, which would be in the way.
+TOGETHER = ("ours", "KerasHub", "Keras")
 # Of the same model, whether requests are bytes.
 SERVED = {"C++, pixels": False, "C++, bytes": True}

@@ -9,17 +9,17 @@ The pictures are scenes of handwritten digits, "a two left of a nine above a
 four", those of the test made of digits that training never showed. It prints
 how many captions are right to the letter and how often the heaviest cell of a
 number word lies in that digit, draws one caption over its picture, and exports
-the captioner. On 2026-11-18, in 6 minutes of one core beside other work: 86.6 % of
-1,000 captions are right, 91.5 % of their number words point at their digit (by
-chance 6.2 %). Its CNN was chosen on 300 scenes of the test, which favours it a
-little.
+the captioner. On 2026-11-18, in 6 minutes of one core beside other work: 86.6 %
+of 1,000 captions are right, 91.5 % of their number words point at their digit
+(by chance 6.2 %). Its CNN was chosen on 300 scenes of the test, which favours
+it a little.
 
 `--compare` trains four captioners one after the other, on the same scenes, and
 prints one table: a CNN with a recurrent decoder that sees the mean of its grid,
 Show, Attend and Tell, a Transformer on the same CNN, and one on patches of
 pixels. Of a Transformer's layers and heads, the one that points best on
-validation scenes points on those of the test. Half an hour of one core; the table
-of 2026-11-18 is in benchmarks/results.
+validation scenes points on those of the test. Half an hour of one core; the
+table of 2026-11-18 is in benchmarks/results.
 """
 
 import dataclasses

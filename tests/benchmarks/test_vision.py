@@ -1,3 +1,5 @@
+import time
+
 import pytest
 
 from benchmarks import vision
@@ -45,7 +47,40 @@ def test_the_best_turn_counts():
     new = {"milliseconds": 2.0, "megabytes": 5.0}
     best = {"milliseconds": 2.0, "megabytes": 1.0}
     assert vision.best_of(old, new) == best
-    assert vision.best_of(None, None) is None
+
+
+def test_sides_take_turns_and_the_first_call_does_not_count():
+    made = []
+
+    def slow_at_first(name):
+        if name not in made:
+            time.sleep(0.2)
+        made.append(name)
+
+    calls = {name: lambda name=name: slow_at_first(name) for name in "ab"}
+    best = vision.take_turns(calls, 3)
+    assert "".join(made) == "ab" * 4
+    assert best.keys() == calls.keys() and max(best.values()) < 0.2
+
+
+def test_training_has_memory_and_only_prediction_is_served(monkeypatch):
+    asked = []
+
+    def answer(what, sides, *sizes):
+        asked.append((what, *sides))
+        return {side: {what: 10.0 - len(asked)} for side in sides}
+
+    monkeypatch.setattr(vision, "in_its_own_process", answer)
+    found = vision.compare("train", "s16", 224, rounds=2, steps=1)
+    together = ("milliseconds", "ours", "KerasHub", "Keras")
+    assert asked[:4] == [together, ("milliseconds", "torch")] * 2
+    assert asked[4:] == [("megabytes", x) for x in vision.SIDES]
+    assert found["C++, pixels"] is None
+    assert found["ours"] == {"milliseconds": 7.0, "megabytes": 5.0}
+    asked.clear()
+    found = vision.compare("predict_1", "s16", 224, rounds=1, steps=1)
+    assert len(asked) == 4 and "megabytes" not in found["ours"]
+    assert found["C++, bytes"] == {"milliseconds": 6.0}
 
 
 def test_a_task_tells_its_batch():
