@@ -8,8 +8,8 @@ from keras_attn.ops.fused.target import kernel_target
 from keras_attn.ops.scores import Rules
 from keras_attn.ops.scores import scaled
 
-# Segments of keys and of queries that are padding: no other has them.
-_NO_KEY, _NO_QUERY = -1, -2
+# Segments of keys and of queries that are padding: nobody counts so far.
+_NO_KEY, _NO_QUERY = tf.int32.min, tf.int32.min + 1
 
 # Numbers in a register of the TPU: heads are filled up to half of one.
 _LANES = 64
@@ -103,7 +103,9 @@ def fused_attention(
     query_length = kernel.padded(length)
     # Every query, padding too, needs a key within its reach: what the kernel
     # makes of none is not a number.
-    key_length = max(key.shape[1], query_length + offset if left else 0)
+    key_length = key.shape[1]
+    if left is not None:
+        key_length = max(key_length, query_length + offset)
     key_length = kernel.padded(key_length)
     options = {}
     for modifier in rules.modifiers:

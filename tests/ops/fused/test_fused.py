@@ -32,7 +32,7 @@ def padding():
 
 def documents():
     """Two documents in a row, and padding."""
-    return np.repeat([[1] * 70 + [2] * 60 + [0] * 20], 2, axis=0)
+    return np.repeat([[-1] * 70 + [-2] * 60 + [0] * 20], 2, axis=0)
 
 
 def traced(function, *args):
@@ -95,6 +95,7 @@ CASES = {
             modifiers.Sinks(),
         ],
     },
+    "oneself alone": {"query": 130, "key": 240, "causal": True, "window": 1},
     "few queries": {"query": 3, "query_mask": np.array([[1, 0, 1]] * 2, bool)},
 }
 
