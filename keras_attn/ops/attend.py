@@ -203,21 +203,23 @@ def _parameters(modifiers):
 def _positions(query, key, query_positions, key_positions):
     """Fill in the positions that were not given."""
     query_length, key_length = ops.shape(query)[1], ops.shape(key)[1]
-    if query_positions is None:
-        # The last query stands at the last key, wherever that is.
-        if key_positions is None:
-            query_positions = masks.consecutive(
-                key_length - query_length, key_length
-            )
-        else:
-            last = ops.convert_to_tensor(key_positions)[:, -1:]
-            query_positions = last + masks.consecutive(1 - query_length, 1)
+    if key_positions is not None:
+        key_positions = checks.positions(key_positions, "key_positions", key)
+    if query_positions is not None:
+        query_positions = checks.positions(
+            query_positions, "query_positions", query
+        )
+    # The last query stands at the last key, wherever that is.
+    elif key_positions is None:
+        query_positions = masks.consecutive(
+            key_length - query_length, key_length
+        )
+    else:
+        steps = masks.consecutive(1 - query_length, 1)
+        query_positions = key_positions[:, -1:] + steps
     if key_positions is None:
         key_positions = masks.consecutive(0, key_length)
-    return (
-        checks.positions(query_positions, "query_positions", query),
-        checks.positions(key_positions, "key_positions", key),
-    )
+    return query_positions, key_positions
 
 
 def _choose(query_length, key_length, return_weights):
