@@ -95,7 +95,9 @@ class MeanSquare(keras.layers.Layer):
     """Adds the mean square of its inputs to the loss."""
 
     def call(self, inputs):
-        self.add_loss(0.1 * keras.ops.mean(inputs**2))
+        # Keras adds losses of one dtype only.
+        x = keras.ops.cast(inputs, keras.config.floatx())
+        self.add_loss(0.1 * keras.ops.mean(x**2))
         return inputs
 
 
