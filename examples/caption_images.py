@@ -18,8 +18,8 @@ it a little.
 prints one table: a CNN with a recurrent decoder that sees the mean of its grid,
 Show, Attend and Tell, a Transformer on the same CNN, and one on patches of
 pixels. Of a Transformer's layers and heads, the one that points best on
-validation scenes points on those of the test. Half an hour of one core; the
-table of 2026-11-18 is in benchmarks/results.
+validation scenes points on those of the test. A quarter of an hour of one
+core; the table of 2026-11-18 is in benchmarks/results.
 """
 
 import dataclasses

@@ -76,10 +76,10 @@ def attention(
     Scores and sums are in float32 whatever the inputs are. "dense" forms the
     (query, key) matrix; "tiled" never does, so that memory is linear in the
     length; "fused" is the TPU's own kernel, and "tiled" elsewhere and for what
-    `ops.fused.reason_against` lists. They agree to rounding. "auto" is dense if
-    weights are asked for, if a length is at most 64, or if query · key is at
-    most 512 · 1024; otherwise, and where lengths are unknown, fused on a TPU
-    with the extra `tpu` installed, and tiled.
+    `ops.fused.fused.reason_against` lists. They agree to rounding. "auto" is
+    dense if weights are asked for, if a length is at most 64, or if query · key
+    is at most 512 · 1024; otherwise, and where lengths are unknown, fused on a
+    TPU with the extra `tpu` installed, and tiled.
 
     Args:
         query: (batch, query, heads, depth).

@@ -6,8 +6,9 @@ import os
 
 import tensorflow as tf
 
-# What jax serialises, TensorFlow must be able to read: releases of jax that
-# were tried with each TensorFlow, the first and the one after the last.
+# What jax serialises, TensorFlow must be able to read: for each TensorFlow the
+# first jax and the one after the last. The kernel was run with 2.21, and a
+# prototype of it, which has no sinks, with 2.20.
 SEASONS = {
     (2, 20): ((0, 7), (0, 8)),
     (2, 21): ((0, 10), (0, 11)),
@@ -19,7 +20,7 @@ def reason_against_jax() -> str:
     season = SEASONS.get(_numbers(tf.__version__))
     if season is None:
         return (
-            "The fused kernel was tried with TensorFlow "
+            "The fused kernel is for TensorFlow "
             f"{' and '.join(_text(x) for x in SEASONS)}. This is "
             f"{tf.__version__}: take `implementation='tiled'`."
         )

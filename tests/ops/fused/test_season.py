@@ -38,7 +38,7 @@ def versions(monkeypatch):
         (
             "2.19.1",
             "0.10.2",
-            r"tried with TensorFlow 2\.20 and 2\.21\. .*tiled",
+            r"is for TensorFlow 2\.20 and 2\.21\. .*tiled",
         ),
     ],
 )
