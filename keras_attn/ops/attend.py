@@ -11,6 +11,7 @@ from keras import ops
 from keras_attn.ops import checks
 from keras_attn.ops import masks
 from keras_attn.ops.dense import dense_attention
+from keras_attn.ops.dense import lean_attention
 from keras_attn.ops.fused.fused import fused_attention
 from keras_attn.ops.fused.fused import reason_against
 from keras_attn.ops.fused.target import is_preferred
@@ -21,6 +22,10 @@ from keras_attn.ops.tiling.tiled import tiled_attention
 # Up to this many scores a head, forming the matrix is quicker than going
 # through it in tiles; from 1024 · 1024 on it is not, and takes more memory.
 _DENSE_SCORES = 512 * 1024
+
+# Up to this many scores a head, the weights are kept for the gradient; beyond,
+# they would be most of what a layer keeps, and are made again.
+_KEPT_SCORES = 256 * 256
 
 # With this few queries or keys the matrix is as good as a vector.
 _DENSE_LENGTH = 64
@@ -179,7 +184,10 @@ def attention(
                 segments=segments,
                 parameters=_parameters(modifiers),
             )
-    attend = dense_attention if implementation == "dense" else tiled_attention
+    attend = tiled_attention
+    if implementation == "dense":
+        keeps = return_weights or _are_few_scores(query.shape[1], key.shape[1])
+        attend = dense_attention if keeps else lean_attention
     output = attend(
         rules,
         *heads,
@@ -191,9 +199,9 @@ def attention(
         dropout=dropout,
         seed=_seed_pair(seed) if dropout else None,
     )
-    if implementation != "dense":
-        return output
-    return output if return_weights else output[0]
+    if attend is dense_attention and not return_weights:
+        return output[0]
+    return output
 
 
 def _parameters(modifiers):
@@ -236,6 +244,15 @@ def _choose(query_length, key_length, return_weights):
     if len(known) == 2 and math.prod(known) <= _DENSE_SCORES:
         return "dense"
     return "fused" if is_preferred() else "tiled"
+
+
+def _are_few_scores(query_length, key_length):
+    """Whether the weights of a head may be kept; unknown lengths may."""
+    if query_length is None or key_length is None:
+        return True
+    if min(query_length, key_length) <= _DENSE_LENGTH:
+        return True
+    return query_length * key_length <= _KEPT_SCORES
 
 
 def _seed_pair(seed):

@@ -6,6 +6,7 @@ import tensorflow as tf
 
 from keras_attn.ops import masks
 from keras_attn.ops.dropout import seeded_dropout
+from keras_attn.ops.recompute import recomputed
 from keras_attn.ops.scores import Rules
 from keras_attn.ops.scores import accumulation_dtype
 from keras_attn.ops.scores import grouped_matmul
@@ -87,6 +88,46 @@ def dense_attention(
         masks.zero_padding(output, query_mask),
         masks.zero_padding(weights, query_mask, axis=2),
     )
+
+
+def lean_attention(
+    rules: Rules,
+    query,
+    key,
+    value,
+    query_positions,
+    key_positions,
+    *,
+    bias=None,
+    parameters=(),
+    **options,
+):
+    """Attend densely; the gradient makes the weights again.
+
+    Costs a product and a softmax more, and saves the largest tensor of a
+    layer, which has as many numbers for each query as there are keys.
+
+    Args: as for `dense_attention`.
+
+    Returns:
+        (batch, query, heads, depth) in the dtype of `value`.
+    """
+    given = ([] if bias is None else [bias], parameters)
+
+    def attend(query, key, value, *flat):
+        bias, parameters = tf.nest.pack_sequence_as(given, flat)
+        output, _ = dense_attention(
+            rules,
+            *(query, key, value, query_positions, key_positions),
+            bias=bias[0] if bias else None,
+            parameters=parameters,
+            **options,
+        )
+        return output
+
+    # Weights go in as arguments: a custom gradient may not capture variables.
+    flat = map(tf.convert_to_tensor, tf.nest.flatten(given))
+    return recomputed(attend)(query, key, value, *flat)
 
 
 def block_attention(

@@ -20,3 +20,33 @@ def not_before(upstream, *tensors) -> list:
     """
     with tf.control_dependencies([upstream]):
         return [tf.identity(tensor) for tensor in tensors]
+
+
+def recomputed(function):
+    """Make a function whose gradient keeps the arguments alone.
+
+    Args:
+        function: From floating tensors to one tensor; the same each time, and
+            of no variable that is not an argument.
+
+    Returns:
+        The function, which computes again what its gradient needs.
+    """
+
+    @tf.custom_gradient
+    def with_gradient(*tensors):
+        def gradient(upstream):
+            late = not_before(upstream, *tensors)
+            with tf.GradientTape(watch_accessed_variables=False) as tape:
+                tape.watch(late)
+                again = function(*late)
+            return tape.gradient(
+                again,
+                late,
+                upstream,
+                unconnected_gradients=tf.UnconnectedGradients.ZERO,
+            )
+
+        return function(*tensors), gradient
+
+    return with_gradient

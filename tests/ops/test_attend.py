@@ -81,6 +81,36 @@ def test_one_tile_matches_the_equation_too(feature):
     check_case(functools.partial(attention, implementation="tiled"), feature, 2)
 
 
+@pytest.fixture
+def lean(monkeypatch):
+    """Dense attention that never keeps its weights for the gradient."""
+    module = importlib.import_module("keras_attn.ops.attend")
+    monkeypatch.setattr(module, "_DENSE_LENGTH", 0)
+    monkeypatch.setattr(module, "_KEPT_SCORES", 0)
+    return functools.partial(attention, implementation="dense")
+
+
+@pytest.mark.parametrize("feature", cases.FEATURES)
+def test_weights_that_are_made_again_match_the_equation_too(lean, feature):
+    check_case(lean, feature, 2)
+
+
+def test_weights_that_are_made_again_are_dropped_again(lean):
+    heads = float_heads()
+    slopes = []
+    for looks in (False, True):  # weights that are looked at are kept
+        with tf.GradientTape() as tape:
+            tape.watch(heads)
+            output = lean(**heads, dropout=0.4, seed=3, return_weights=looks)
+            output = output[0] if looks else output
+        upstream = tf.constant(COTANGENT, "float32")
+        slopes.append(tape.gradient(output, heads, output_gradients=upstream))
+    for name in heads:
+        np.testing.assert_allclose(
+            slopes[0][name], slopes[1][name], rtol=1e-5, atol=1e-5
+        )
+
+
 @pytest.mark.parametrize(
     ("implementation", "feature", "kv"),
     [
@@ -601,7 +631,10 @@ def test_looking_at_the_weights_does_not_change_the_output():
     [
         (1, 100_000, False, "dense"),
         (64, 100_000, False, "dense"),
-        (512, 1024, False, "dense"),
+        (65, 1024, False, "lean"),
+        (256, 256, False, "dense"),
+        (256, 257, False, "lean"),
+        (512, 1024, False, "lean"),
         (512, 1025, False, "tiled"),
         (2048, 2048, True, "dense"),
         (None, 1024, False, "tiled"),
@@ -642,7 +675,7 @@ def spied_implementations(monkeypatch):
 
         return attend
 
-    for name in ("dense", "tiled"):
+    for name in ("dense", "lean", "tiled"):
         monkeypatch.setattr(module, f"{name}_attention", spy(name))
     return called
 

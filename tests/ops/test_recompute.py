@@ -6,6 +6,7 @@ from keras_attn.ops.gelu import gelu
 from keras_attn.ops.normalization import layer_norm
 from keras_attn.ops.normalization import rms_norm
 from keras_attn.ops.recompute import not_before
+from keras_attn.ops.recompute import recomputed
 
 
 def waits_of(function, op):
@@ -65,10 +66,27 @@ def test_what_is_held_back_waits_for_the_gradient():
             "Rsqrt",
         ),
         (lambda x: rms_norm(x, tf.ones(4), epsilon=1e-3), "Rsqrt"),
+        (recomputed(lambda x: tf.exp(tf.exp(x))), "Exp"),
     ],
-    ids=["gelu_tanh", "gelu", "layer_norm", "rms_norm"],
+    ids=["gelu_tanh", "gelu", "layer_norm", "rms_norm", "recomputed"],
 )
 def test_gradients_compute_anew_once_they_are_asked_for(function, op):
     *forward, backward = waits_of(function, op)
     assert not any(forward)
     assert backward
+
+
+def test_what_is_recomputed_has_every_gradient_of_the_function():
+    def function(x, y, unused):
+        return tf.sin(x) * y**3
+
+    def slopes(function):
+        x, y, unused = (tf.Variable(each) for each in (0.5, 2.0, 1.0))
+        with tf.GradientTape() as outer:
+            with tf.GradientTape() as inner:
+                z = function(*map(tf.convert_to_tensor, (x, y, unused)))
+            first = inner.gradient(z, [x, y, unused])
+        second = outer.gradient(first[0], [x, y])
+        return [first[0], first[1], *second]
+
+    np.testing.assert_allclose(slopes(recomputed(function)), slopes(function))
