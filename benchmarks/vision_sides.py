@@ -170,6 +170,49 @@ def torch(task, sizes, pixels):
     return predict
 
 
+def products(task, sizes, pixels):
+    """The matrix products of the blocks alone: what no ViT can do without."""
+    import tensorflow as tf
+
+    rows, units = rows_of(task, sizes), sizes.units
+    tokens = (pixels // sizes.patch) ** 2 + 1
+    widths = (units, 3 * units), (units,) * 2, (units, 4 * units)
+    widths = (*widths, (4 * units, units))
+    heads = (rows, sizes.num_heads, tokens, units // sizes.num_heads)
+    # Each block has tensors of its own: equal products would be made once.
+    blocks = [
+        (
+            [tf.random.normal((rows * tokens, x)) for x, _ in widths],
+            [tf.random.normal(shape) for shape in widths],
+            [tf.random.normal(heads) for _ in "qkv"],
+        )
+        for _ in range(sizes.num_layers)
+    ]
+
+    @tf.function(autograph=False)
+    def run(blocks):
+        made = []
+        for inputs, kernels, (query, key, value) in blocks:
+            for x, kernel in zip(inputs, kernels, strict=True):
+                y = tf.matmul(x, kernel)
+                made.append(y)
+                if task == "train":
+                    made.append(tf.matmul(y, kernel, transpose_b=True))
+                    made.append(tf.matmul(x, y, transpose_a=True))
+            weights = tf.matmul(query, key, transpose_b=True)
+            output = tf.matmul(weights, value)
+            made.append(output)
+            if task == "train":
+                slopes = tf.matmul(output, value, transpose_b=True)
+                made.append(tf.matmul(weights, output, transpose_a=True))
+                made.append(tf.matmul(slopes, key))
+                made.append(tf.matmul(slopes, query, transpose_a=True))
+        # A number of each, or TensorFlow would leave them out.
+        return tf.add_n([tf.reshape(each, [-1])[0] for each in made])
+
+    return lambda: run(blocks).numpy()
+
+
 def served_seconds(task, sizes, pixels, *, from_bytes, rounds):
     """Best seconds of our exported model in TensorFlow's C++ session.
 
@@ -213,8 +256,16 @@ def served_seconds(task, sizes, pixels, *, from_bytes, rounds):
     return min(answer["seconds"] for answer in answers[1:])
 
 
-SIDES = {"ours": ours, "KerasHub": keras_hub, "Keras": plain, "torch": torch}
+SIDES = {
+    "ours": ours,
+    "KerasHub": keras_hub,
+    "Keras": plain,
+    "torch": torch,
+    "products": products,
+}
+# Those whose memory is compared.
+MEASURED = ("ours", "KerasHub", "Keras", "torch")
 # They share TensorFlow's threads; torch has its own, which would be in the way.
-TOGETHER = ("ours", "KerasHub", "Keras")
+TOGETHER = ("ours", "KerasHub", "Keras", "products")
 # Of the same model, whether requests are bytes.
 SERVED = {"C++, pixels": False, "C++, bytes": True}

@@ -12,6 +12,7 @@ TRAINED = {
     "KerasHub": {"milliseconds": 100.0, "megabytes": 100.0},
     "Keras": {"milliseconds": 90.0, "megabytes": 90.0},
     "torch": {"milliseconds": 60.0, "megabytes": 40.0},
+    "products": {"milliseconds": 75.0},
     "C++, pixels": None,
     "C++, bytes": None,
 }
@@ -25,7 +26,7 @@ PREDICTED = {
 def test_a_row_tells_figures_and_ratios():
     assert vision.row("s16", 224, "train", TRAINED) == (
         "| s16 | 224 | train | 80 ms, 50 MB | 100 ms, 100 MB | 90 ms, 90 MB | "
-        "60 ms, 40 MB | – | – | 0.80 | 0.50 | – |"
+        "60 ms, 40 MB | 75 ms | – | – | 0.80 | 0.50 | – |"
     )
     cells = vision.row("s16", 224, "predict_1", PREDICTED).split(" | ")
     # 80 / 60 of the better peer, and 80 / 64 of Python's speed.
@@ -37,6 +38,7 @@ def test_targets_are_those_of_the_task_and_the_size():
         vision.targets("s16", pixels, "train", TRAINED) for pixels in (224, 384)
     )
     assert [line.rsplit(": ", 1)[1] for line in small] == ["met"]
+    assert "(products alone 0.75) 0.80, target at most 0.9" in small[0]
     assert [line.rsplit(": ", 1)[1] for line in large] == ["met", "met"]
     lines = vision.targets("s16", 224, "predict_1", PREDICTED)
     assert [line.rsplit(": ", 1)[1] for line in lines] == ["NOT met", "met"]
@@ -72,9 +74,9 @@ def test_training_has_memory_and_only_prediction_is_served(monkeypatch):
 
     monkeypatch.setattr(vision, "in_its_own_process", answer)
     found = vision.compare("train", "s16", 224, rounds=2, steps=1)
-    together = ("milliseconds", "ours", "KerasHub", "Keras")
+    together = ("milliseconds", "ours", "KerasHub", "Keras", "products")
     assert asked[:4] == [together, ("milliseconds", "torch")] * 2
-    assert asked[4:] == [("megabytes", x) for x in vision.SIDES]
+    assert asked[4:] == [("megabytes", x) for x in vision.MEASURED]
     assert found["C++, pixels"] is None
     assert found["ours"] == {"milliseconds": 7.0, "megabytes": 5.0}
     asked.clear()
@@ -97,5 +99,5 @@ def test_every_side_runs():
     lines = vision.main(["--quick", "--tasks", "train", "predict_1"])
     rows = [line for line in lines if line.startswith("| tiny")]
     assert len(rows) == 2
-    assert "–" not in rows[1].split("|")[9]
+    assert "–" not in rows[1].split("|")[10]
     assert sum("target" in line for line in lines) == 3
