@@ -12,20 +12,21 @@ import tempfile
 
 import tensorflow as tf
 
-from keras_attn.base import argument_checks
+from keras_attn.training.accelerator import chips
 from keras_attn.training.accelerator import stablehlo
-
-# What must be importable to compile for each target.
-_TPU = ("jax", "libtpu")
-_GPU = ("jax", "jax_plugins.xla_cuda12", "nvidia.cuda_nvcc")
-TARGETS = {"v5e:2x2": _TPU, "a100": _GPU, "h100": _GPU}
 
 
 @dataclasses.dataclass(frozen=True)
 class AcceleratorCheck:
     """What the compiler says about a step on one chip.
 
-        total = temporary + arguments + outputs - outputs written over arguments
+        total   = temporary + arguments + outputs - outputs over arguments
+        seconds = max(bytes moved / bandwidth, FLOPs / peak)
+
+    Bytes and FLOPs are the compiler's count, in which the body of a loop is
+    gone through once: where there are loops, as in tiled attention and in
+    recurrent models, they and the seconds are lower bounds. A chip's peak is
+    that of half precision.
 
     Args:
         target: The chip.
@@ -34,6 +35,9 @@ class AcceleratorCheck:
         compile_seconds: How long compiling took.
         total_bytes, temporary_bytes, argument_bytes: Memory needed; None where
             the compiler refused.
+        bytes_moved, flops: Between the chip and its memory, and of its
+            arithmetic; None likewise.
+        num_loops: How many loops were counted as if run once.
     """
 
     target: str
@@ -43,21 +47,35 @@ class AcceleratorCheck:
     total_bytes: int | None = None
     temporary_bytes: int | None = None
     argument_bytes: int | None = None
+    bytes_moved: int | None = None
+    flops: int | None = None
+    num_loops: int = 0
+
+    @property
+    def seconds(self) -> float | None:
+        """What the chip's bandwidth and peak leave as the least time."""
+        if self.bytes_moved is None:
+            return None
+        chip = chips.find(self.target)
+        return max(
+            self.bytes_moved / chip.bandwidth, self.flops / chip.peak_flops
+        )
 
 
 def accelerator_check(
     step,
     *specs,
     donate=(),
-    target: str = "v5e:2x2",
+    target: str = "v5e",
     timeout: float = 3600.0,
 ) -> AcceleratorCheck:
     """Compile a step with the real compiler of a chip, without the chip.
 
         accelerator_check(step, tf.TensorSpec((8, 512, 64)), target="a100")
 
-    It says whether the step compiles and fits in the memory of one chip, not
-    how fast it runs there. No tensor of the step's size is made here.
+    It says whether the step compiles and fits in the memory of one chip, and
+    how long it must take there at the least. No tensor of the step's size is
+    made here.
 
     Args:
         step: A function, or a `tf.function`, that XLA can compile. Variables
@@ -66,7 +84,8 @@ def accelerator_check(
             None, every dimension known.
         donate: Numbers of the arguments that may be overwritten by results
             of the same shape, such as a cache.
-        target: "v5e:2x2" (one chip of a TPU v5e host), "a100" or "h100".
+        target: A chip: "v4", "v5e", "v5p", "v6e", "a100", "h100", "l4" or
+            "t4".
         timeout: Seconds after which the compiler is stopped.
 
     Returns:
@@ -81,8 +100,8 @@ def accelerator_check(
 
 def require(target: str):
     """Refuse a target that is unknown, or whose compiler is not installed."""
-    argument_checks.choice(target, "target", sorted(TARGETS))
-    missing = [name for name in TARGETS[target] if not _importable(name)]
+    packages = chips.find(target).packages
+    missing = [name for name in packages if not _importable(name)]
     if not missing:
         return
     advice = "pip install keras_attn[accelerator]"
@@ -143,12 +162,13 @@ def _importable(name):
 def _compile_elsewhere(target, module, timeout):
     """Compile in a new process: jax's XLA and TensorFlow's do not mix."""
     script = pathlib.Path(__file__).with_name("compile_only.py")
+    chip = json.dumps(chips.find(target).description())
     with tempfile.TemporaryDirectory() as folder:
         source = pathlib.Path(folder, "module.stablehlo")
         answer = pathlib.Path(folder, "answer.json")
         source.write_text(module)
         process = subprocess.run(
-            [sys.executable, script, target, source, answer],
+            [sys.executable, script, chip, source, answer],
             capture_output=True,
             text=True,
             timeout=timeout,

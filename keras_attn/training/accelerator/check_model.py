@@ -13,7 +13,7 @@ def accelerator_check_model(
     model: keras.Model,
     batch_spec,
     *,
-    target: str = "v5e:2x2",
+    target: str = "v5e",
     decode: bool = False,
     max_length: int | None = None,
     timeout: float = 3600.0,

@@ -7,31 +7,7 @@ import pathlib
 import sysconfig
 import time
 
-# What XLA's GPU compiler asks a chip about itself.
-GPUS = {
-    "a100": {
-        "name": "A100-SXM4-40GB",
-        "compute_capability": 8,
-        "core_count": 108,
-        "clock_rate_ghz": 1.41,
-        "memory_bandwidth": 1_555_000_000_000,
-        "device_memory_size": 42_331_013_120,
-        "l2_cache_size": 41_943_040,
-        "shared_memory_per_core": 167_936,
-        "shared_memory_per_block_optin": 166_912,
-    },
-    "h100": {
-        "name": "NVIDIA H100 80GB HBM3",
-        "compute_capability": 9,
-        "core_count": 132,
-        "clock_rate_ghz": 1.98,
-        "memory_bandwidth": 3_350_000_000_000,
-        "device_memory_size": 84_942_979_072,
-        "l2_cache_size": 52_428_800,
-        "shared_memory_per_core": 233_472,
-        "shared_memory_per_block_optin": 232_448,
-    },
-}
+# What all GPUs have in common, unless one says otherwise.
 ANY_GPU = {
     "threads_per_warp": 32,
     "threads_per_block_limit": 1024,
@@ -49,17 +25,17 @@ ANY_GPU = {
 USABLE = 0.92
 
 
-def compile_for(target: str, module: str) -> dict:
-    """Compile `module` for `target` and ask the compiler what it needs.
+def compile_for(chip: dict, module: str) -> dict:
+    """Compile `module` for a chip and ask the compiler what it needs.
 
     Args:
-        target: A key of `GPUS`, or a TPU topology such as "v5e:2x2".
+        chip: What `Chip.description` returned.
         module: StableHLO, as text that jax can read.
 
     Returns:
         The fields of `AcceleratorCheck` but the target.
     """
-    _prepare_environment(target)
+    _prepare_environment(chip)
     # jax has no public way to compile StableHLO for a described chip.
     from jax._src import compiler
     from jax._src.interpreters import mlir
@@ -67,15 +43,15 @@ def compile_for(target: str, module: str) -> dict:
     from jax.experimental import topologies
     from jaxlib.mlir import ir
 
-    if target in GPUS:
+    if chip["gpu"]:
         topology = topologies.get_topology_desc(
             platform="cuda",
             topology="1x1x1",
-            target_config=gpu_description(GPUS[target]),
+            target_config=gpu_description(chip),
         )
     else:
         topology = topologies.get_topology_desc(
-            platform="tpu", topology_name=target
+            platform="tpu", topology_name=chip["topology"][0]
         )
     device = topology.devices[0]
     with mlir.make_ir_context():
@@ -102,8 +78,8 @@ def compile_for(target: str, module: str) -> dict:
         - memory.alias_size_in_bytes
     )
     reason = ""
-    if target in GPUS:  # the TPU's compiler has refused what does not fit
-        usable = int(USABLE * GPUS[target]["device_memory_size"])
+    if chip["gpu"]:  # the TPU's compiler has refused what does not fit
+        usable = int(USABLE * chip["memory_bytes"])
         if total > usable:
             reason = f"It needs {total} bytes; {usable} are usable."
     return {
@@ -113,25 +89,56 @@ def compile_for(target: str, module: str) -> dict:
         "temporary_bytes": memory.temp_size_in_bytes,
         "argument_bytes": memory.argument_size_in_bytes,
         "compile_seconds": seconds,
+        **_cost(chip, executable, module),
     }
 
 
-def gpu_description(gpu: dict) -> str:
+def _cost(chip, executable, module):
+    """Bytes moved and FLOPs; the body of a loop is gone through once."""
+    import jax
+    from jax._src.lib import xla_client
+
+    (optimized,) = executable.hlo_modules()
+    if chip["gpu"]:  # whose compiler does not count
+        xla = xla_client._xla
+        cpu = jax.devices("cpu")[0].client
+        given = xla.mlir.mlir_module_to_xla_computation(
+            module, use_tuple_args=False, return_tuple=False
+        ).get_hlo_module()
+        # Products may become calls of libraries, which say nothing of FLOPs.
+        flops = xla.hlo_module_cost_analysis(cpu, given)["flops"]
+        moved = xla.hlo_module_cost_analysis(cpu, optimized)["bytes accessed"]
+    else:
+        cost = executable.cost_analysis()
+        flops, moved = cost["flops"], cost["bytes accessed"]
+    return {
+        "bytes_moved": int(moved),
+        "flops": int(flops),
+        "num_loops": optimized.to_string().count(" while("),
+    }
+
+
+def gpu_description(chip: dict) -> str:
     """Write a GPU as the text proto that XLA reads."""
-    gpu = dict(gpu)
-    name, major = gpu.pop("name"), gpu.pop("compute_capability")
-    fields = " ".join(f"{k}: {v}" for k, v in {**ANY_GPU, **gpu}.items())
+    gpu = {
+        **ANY_GPU,
+        **chip["gpu"],
+        "memory_bandwidth": int(chip["bandwidth"]),
+        "device_memory_size": chip["memory_bytes"],
+    }
+    name, (major, minor) = gpu.pop("name"), gpu.pop("compute_capability")
+    fields = " ".join(f"{k}: {v}" for k, v in gpu.items())
     return (
         f"gpu_device_info {{ {fields} "
-        f"cuda_compute_capability {{ major: {major} }} }} "
+        f"cuda_compute_capability {{ major: {major} minor: {minor} }} }} "
         'platform_name: "CUDA" dnn_version_info { major: 9 minor: 1 } '
         f'device_description_str: "{name}"'
     )
 
 
-def _prepare_environment(target):
+def _prepare_environment(chip):
     os.environ["JAX_PLATFORMS"] = "cpu"
-    if target in GPUS:
+    if chip["gpu"]:
         nvcc = pathlib.Path(sysconfig.get_path("purelib"), "nvidia/cuda_nvcc")
         os.environ["PATH"] = f"{nvcc / 'bin'}{os.pathsep}{os.environ['PATH']}"
         # Autotuning would run kernels on the chip.
@@ -141,18 +148,18 @@ def _prepare_environment(target):
     else:
         # libtpu waits for the metadata of a TPU host unless it is told.
         os.environ["TPU_SKIP_MDS_QUERY"] = "1"
-        os.environ["TPU_ACCELERATOR_TYPE"] = "v5litepod-4"
+        os.environ["TPU_ACCELERATOR_TYPE"] = chip["topology"][1]
         os.environ["TPU_WORKER_HOSTNAMES"] = "localhost"
 
 
 def main():
     """Compile the module of one file, and write the answer to another."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("target")
+    parser.add_argument("chip", type=json.loads)
     parser.add_argument("module", type=pathlib.Path)
     parser.add_argument("answer", type=pathlib.Path)
     args = parser.parse_args()
-    answer = compile_for(args.target, args.module.read_text())
+    answer = compile_for(args.chip, args.module.read_text())
     args.answer.write_text(json.dumps(answer))
 
 

@@ -7,6 +7,7 @@ import tensorflow as tf
 from keras_attn.attention.multi_head import MultiHeadAttention
 from keras_attn.training import accelerator_check
 from keras_attn.training.accelerator import check
+from keras_attn.training.accelerator import chips
 
 
 def training_step(layer, spec, **options):
@@ -84,6 +85,45 @@ def test_nests_and_variables_count_as_arguments(target):
 
 
 @pytest.mark.accelerator
+@pytest.mark.parametrize("target", ["v4", "v5p", "v6e", "l4", "t4"])
+def test_every_chip_has_its_compiler(target):
+    matrix = tf.TensorSpec((1024, 1024), "bfloat16")
+    check = accelerator_check(tf.matmul, matrix, matrix, target=target)
+    assert check.fits, check.reason
+    assert check.flops >= 2 * 1024**3
+    assert check.bytes_moved >= 3 * 2 * 1024**2
+    assert check.num_loops == 0
+    chip = chips.CHIPS[target]
+    assert check.seconds >= check.bytes_moved / chip.bandwidth
+
+
+@pytest.mark.accelerator
+def test_a_loop_is_counted_once_and_told():
+    matrix = tf.TensorSpec((256, 256))
+
+    def powers(x):
+        return tf.while_loop(lambda y, i: i < 9, _times(x), (x, 0))[0]
+
+    def _times(x):
+        return lambda y, i: (x @ y, i + 1)
+
+    check = accelerator_check(powers, matrix, target="a100")
+    assert check.num_loops == 1
+    assert 2 * 256**3 <= check.flops < 2 * 2 * 256**3
+
+
+def test_the_least_time_is_of_the_slower_of_memory_and_arithmetic():
+    def seconds(**counted):
+        return check.AcceleratorCheck(
+            "a100", fits=True, reason="", compile_seconds=0.0, **counted
+        ).seconds
+
+    assert seconds(bytes_moved=1555 * 10**9, flops=1) == 1
+    assert seconds(bytes_moved=1, flops=624 * 10**12) == 2
+    assert seconds() is None
+
+
+@pytest.mark.accelerator
 def test_constant_booleans_are_read(rng):
     mask = rng.integers(2, size=(15, 17)).astype("bool")
     spec = tf.TensorSpec((15, 17))
@@ -113,7 +153,7 @@ def test_what_is_donated_is_overwritten(target):
 
 
 def test_an_unknown_target_is_refused():
-    with pytest.raises(ValueError, match=r"\('a100', 'h100', 'v5e:2x2'\)"):
+    with pytest.raises(ValueError, match=r"\('v4', 'v5e', .*'l4', 't4'\)"):
         accelerator_check(tf.identity, tf.TensorSpec((2,)), target="b200")
 
 
