@@ -23,9 +23,11 @@ from keras_attn.ops.tiling.tiled import tiled_attention
 # through it in tiles; from 1024 · 1024 on it is not, and takes more memory.
 _DENSE_SCORES = 512 * 1024
 
-# Up to this many scores a head, the weights are kept for the gradient; beyond,
-# they would be most of what a layer keeps, and are made again.
-_KEPT_SCORES = 256 * 256
+# Up to this many weights of all heads and rows are kept for the gradient, which
+# is quicker; more, 32 MB in float32, would be most of what a layer keeps, and
+# are made again. A batch of unknown size counts as one of 16.
+_KEPT_WEIGHTS = 2**23
+_USUAL_BATCH = 16
 
 # With this few queries or keys the matrix is as good as a vector.
 _DENSE_LENGTH = 64
@@ -186,7 +188,7 @@ def attention(
             )
     attend = tiled_attention
     if implementation == "dense":
-        keeps = return_weights or _are_few_scores(query.shape[1], key.shape[1])
+        keeps = return_weights or _are_few_weights(query.shape, key.shape[1])
         attend = dense_attention if keeps else lean_attention
     output = attend(
         rules,
@@ -246,13 +248,15 @@ def _choose(query_length, key_length, return_weights):
     return "fused" if is_preferred() else "tiled"
 
 
-def _are_few_scores(query_length, key_length):
-    """Whether the weights of a head may be kept; unknown lengths may."""
+def _are_few_weights(query_shape, key_length):
+    """Whether they may be kept; those of lengths that are unknown may."""
+    batch, query_length, heads, _ = query_shape
     if query_length is None or key_length is None:
         return True
     if min(query_length, key_length) <= _DENSE_LENGTH:
         return True
-    return query_length * key_length <= _KEPT_SCORES
+    rows = _USUAL_BATCH if batch is None else batch
+    return rows * heads * query_length * key_length <= _KEPT_WEIGHTS
 
 
 def _seed_pair(seed):

@@ -132,7 +132,7 @@ def check_decoding(target):
     """A step needs its weights and its state, and overwrites the state."""
     model, (prompts, _) = PUBLISHED["gpt"]()
     check = accelerator_check_model(
-        model, prompts, target=target, decode=True, max_length=512
+        model, prompts, target=target, step="decode", max_length=512
     )
     assert check.fits, check.reason
     # bfloat16 keys and values of both blocks, prompt and what follows.

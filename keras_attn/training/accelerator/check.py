@@ -12,6 +12,7 @@ import tempfile
 
 import tensorflow as tf
 
+from keras_attn.ops.fused.target import lowered_for
 from keras_attn.training.accelerator import chips
 from keras_attn.training.accelerator import stablehlo
 
@@ -22,6 +23,7 @@ class AcceleratorCheck:
 
         total   = temporary + arguments + outputs - outputs over arguments
         seconds = max(bytes moved / bandwidth, FLOPs / peak)
+                  + bytes reduced / bandwidth of the links
 
     Bytes and FLOPs are the compiler's count, in which the body of a loop is
     gone through once: where there are loops, as in tiled attention and in
@@ -38,6 +40,9 @@ class AcceleratorCheck:
         bytes_moved, flops: Between the chip and its memory, and of its
             arithmetic; None likewise.
         num_loops: How many loops were counted as if run once.
+        all_reduce_bytes: What the chip sends to others to sum the gradients.
+        largest_batch: Rows of the largest batch that is known to fit, if it
+            was asked for: the other figures are of that one.
     """
 
     target: str
@@ -50,6 +55,8 @@ class AcceleratorCheck:
     bytes_moved: int | None = None
     flops: int | None = None
     num_loops: int = 0
+    all_reduce_bytes: int = 0
+    largest_batch: int | None = None
 
     @property
     def seconds(self) -> float | None:
@@ -57,9 +64,10 @@ class AcceleratorCheck:
         if self.bytes_moved is None:
             return None
         chip = chips.find(self.target)
-        return max(
+        alone = max(
             self.bytes_moved / chip.bandwidth, self.flops / chip.peak_flops
         )
+        return alone + self.all_reduce_bytes / chip.link_bandwidth
 
 
 def accelerator_check(
@@ -92,7 +100,9 @@ def accelerator_check(
         An `AcceleratorCheck`.
     """
     require(target)
-    module = _lower(step, specs, donate)
+    # "auto" takes the TPU's kernel where it would on a TPU.
+    platform = "core" if chips.find(target).gpu else "tpu"
+    module = _lower(step, specs, donate, platform)
     return AcceleratorCheck(
         target=target, **_compile_elsewhere(target, module, timeout)
     )
@@ -117,7 +127,7 @@ def require(target: str):
     )
 
 
-def _lower(step, specs, donate):
+def _lower(step, specs, donate, platform):
     """StableHLO of the step, as text that jax can read."""
     leaves = tf.nest.flatten(specs)
     given = [leaf for leaf in leaves if leaf is not None]
@@ -140,7 +150,8 @@ def _lower(step, specs, donate):
         packed = [None if leaf is None else next(rest) for leaf in leaves]
         return step(*tf.nest.pack_sequence_as(specs, packed))
 
-    lower = flat_step.experimental_get_compiler_ir(*given)
+    with lowered_for(platform):
+        lower = flat_step.experimental_get_compiler_ir(*given)
     owners = [
         number
         for number, nest in enumerate(specs)

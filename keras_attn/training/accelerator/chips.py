@@ -35,13 +35,19 @@ class Chip:
     gpu: dict | None = None
 
     @property
+    def usable_bytes(self) -> int:
+        """Memory for a step; the rest is the runtime's, and lost to gaps."""
+        share = 0.92 if self.topology is None else 0.98
+        return int(share * self.memory_bytes)
+
+    @property
     def packages(self) -> tuple[str, ...]:
         """What must be importable to compile for it."""
         return _GPU_PACKAGES if self.topology is None else _TPU_PACKAGES
 
     def description(self) -> dict:
         """For the process that compiles, as JSON."""
-        return dataclasses.asdict(self)
+        return {**dataclasses.asdict(self), "usable_bytes": self.usable_bytes}
 
 
 # cloud.google.com/tpu/docs/system-architecture, which gives the bandwidth of

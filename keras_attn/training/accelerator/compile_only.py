@@ -21,9 +21,6 @@ ANY_GPU = {
     "block_dim_limit_z": 65_535,
 }
 
-# The rest is the runtime's, and what fragmentation loses.
-USABLE = 0.92
-
 
 def compile_for(chip: dict, module: str) -> dict:
     """Compile `module` for a chip and ask the compiler what it needs.
@@ -79,7 +76,7 @@ def compile_for(chip: dict, module: str) -> dict:
     )
     reason = ""
     if chip["gpu"]:  # the TPU's compiler has refused what does not fit
-        usable = int(USABLE * chip["memory_bytes"])
+        usable = chip["usable_bytes"]
         if total > usable:
             reason = f"It needs {total} bytes; {usable} are usable."
     return {

@@ -30,7 +30,7 @@ def training_step(layer, spec, **options):
 @pytest.mark.parametrize("target", ["v5e:2x2", "a100"])
 def test_a_layer_of_65536_tokens_fits(target, causal):
     spec = tf.TensorSpec((8, 65536, 512))
-    layer = MultiHeadAttention(8, 64)
+    layer = MultiHeadAttention(8, 64, implementation="tiled")
     step = training_step(layer, spec, use_causal_mask=causal)
     check = accelerator_check(step, spec, target=target)
     assert check.fits, check.reason
@@ -42,10 +42,27 @@ def test_a_layer_of_65536_tokens_fits(target, causal):
 @pytest.mark.accelerator
 def test_half_precision_fits_in_less():
     spec = tf.TensorSpec((8, 65536, 512), "bfloat16")
-    layer = MultiHeadAttention(8, 64, dtype="mixed_bfloat16")
+    layer = MultiHeadAttention(
+        8, 64, implementation="tiled", dtype="mixed_bfloat16"
+    )
     check = accelerator_check(training_step(layer, spec), spec)
     assert check.fits, check.reason
     assert check.total_bytes < 8e9
+
+
+@pytest.mark.accelerator
+def test_the_tpus_kernel_moves_far_less_than_a_matrix_of_scores():
+    spec = tf.TensorSpec((8, 2048, 512), "bfloat16")
+    moved = {}
+    for implementation in ("auto", "dense"):
+        layer = MultiHeadAttention(
+            8, 64, implementation=implementation, dtype="mixed_bfloat16"
+        )
+        check = accelerator_check(training_step(layer, spec), spec)
+        assert check.fits, check.reason
+        moved[implementation] = check.bytes_moved
+        assert check.num_loops == 0  # no tiles: all of it is counted
+    assert moved["auto"] < moved["dense"] / 3
 
 
 @pytest.mark.accelerator

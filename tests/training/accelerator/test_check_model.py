@@ -90,7 +90,7 @@ def test_a_train_step_of_its_own_is_the_one_compiled(modules):
 def test_a_decode_step_overwrites_its_state(modules):
     model = GPT(11, num_layers=1, num_heads=2, units=14, max_length=10)
     prompts = tf.TensorSpec((4, 3), "int32")
-    accelerator_check_model(model, prompts, decode=True, max_length=5)
+    accelerator_check_model(model, prompts, step="decode", max_length=5)
     (module,) = modules
     donated = collections.Counter(
         re.findall(r"tensor<(\S*)> {jax.buffer_donor", signature(module))
@@ -107,8 +107,37 @@ def test_as_many_tokens_are_decoded_as_the_longest_rows_have(modules):
     model.encode = lambda inputs, max_length: tf.zeros((4, max_length))
     model.step = lambda token, state, index: (state, state)
     batch = (tf.TensorSpec((4, 5, 9)), tf.TensorSpec((4, 6), "int32"))
-    accelerator_check_model(model, batch, decode=True)
+    accelerator_check_model(model, batch, step="decode")
     assert arguments(modules[0]) == {"4xi32": 1, "4x6xf32": 1, "i32": 1}
+
+
+def test_a_prefill_step_makes_the_state_of_the_prompt(modules):
+    model = GPT(11, num_layers=1, num_heads=2, units=14, max_length=10)
+    prompts = tf.TensorSpec((4, 3), "int32")
+    accelerator_check_model(model, prompts, step="prefill", max_length=5)
+    (module,) = modules
+    outputs = module.split("->", 1)[1].split("{\n", 1)[0]
+    assert outputs.count("4x2x3x7xf32") == 2  # keys and values of the prompt
+    assert arguments(module)["4x3xi32"] == 1
+
+
+def test_chips_beside_it_are_sent_the_gradients(modules):
+    model = dense_model()
+    model.compile(loss="mse")
+    check = accelerator_check_model(model, (FEATURES, LABELS), num_chips=4)
+    assert check.all_reduce_bytes == 2 * 3 * 4 * 42 // 4
+    with pytest.raises(ValueError, match="num_chips"):
+        accelerator_check_model(model, (FEATURES, LABELS), num_chips=0)
+
+
+def test_the_largest_batch_is_looked_for(modules):
+    model = dense_model()
+    model.compile(loss="mse")
+    check = accelerator_check_model(
+        model, (FEATURES, LABELS), largest_batch=True
+    )
+    assert check.largest_batch == 8  # this compiler tells no memory
+    assert arguments(modules[1])["8x5xf32"] == 1
 
 
 def test_it_says_what_it_compiles_unless_told_not_to(modules, capsys):
@@ -116,7 +145,8 @@ def test_it_says_what_it_compiles_unless_told_not_to(modules, capsys):
     model.compile(loss="mse")
     accelerator_check_model(model, (FEATURES, LABELS), target="h100")
     assert capsys.readouterr().out == (
-        f"Compiling the training step of {model.name} (42 weights) for h100\n"
+        f"Compiling the training step of {model.name} (42 weights, 4 rows) "
+        "for h100\n"
     )
     accelerator_check_model(model, (FEATURES, LABELS), verbose=0)
     assert not capsys.readouterr().out
@@ -130,10 +160,10 @@ def test_a_model_that_is_not_ready_is_refused(modules):
     with pytest.raises(ValueError, match=r"'seven' is not compiled.*compile"):
         accelerator_check_model(model, (FEATURES, LABELS))
     with pytest.raises(ValueError, match="Sequential has no `encode`"):
-        accelerator_check_model(model, FEATURES, decode=True)
+        accelerator_check_model(model, FEATURES, step="decode")
     model.encode = model.step = lambda *inputs: inputs
     with pytest.raises(ValueError, match="Give `max_length`"):
-        accelerator_check_model(model, tf.TensorSpec((4, 5, 6)), decode=True)
+        accelerator_check_model(model, tf.TensorSpec((4, 5, 6)), step="decode")
 
 
 def test_an_unknown_target_costs_no_memory():
@@ -141,4 +171,8 @@ def test_an_unknown_target_costs_no_memory():
     model.compile(optimizer="adam", loss="mse")
     with pytest.raises(ValueError, match="`target` must be one of"):
         accelerator_check_model(model, (FEATURES, LABELS), target="tpu")
+    with pytest.raises(ValueError, match="`step` must be one of"):
+        accelerator_check_model(
+            model, (FEATURES, LABELS), target="a100", step="serve"
+        )
     assert not model.optimizer.built
