@@ -73,7 +73,7 @@ MAY_IMPORT_WITHIN = {
         "vit": {""},
     },
     "training": {
-        "": set(),
+        "": {"accelerator"},  # for its command
         "losses": {""},
         "metrics": {"", "losses"},
         "schedules": set(),

@@ -1,6 +1,7 @@
 import dataclasses
 
 import keras
+import numpy as np
 import pytest
 import tensorflow as tf
 
@@ -58,6 +59,7 @@ def test_a_file_is_read_with_its_own_loss(asked, tmp_path):
     inputs = keras.Input((4,))
     model = keras.Model(inputs, keras.layers.Dense(3)(inputs))
     model.compile(loss="mse")
+    model.train_on_batch(np.zeros((1, 4)), np.zeros((1, 3)))
     model.save(tmp_path / "m.keras")
     assert command_line.main(["check", str(tmp_path / "m.keras")]) == 0
     ((read, (spec, labels), options),) = asked
