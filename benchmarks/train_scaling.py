@@ -1,6 +1,6 @@
 """What `fit` costs on one device, two, two processes, and with checkpoints.
 
-    python -m benchmarks.train_scaling --save     # ten minutes
+    python -m benchmarks.train_scaling --save
     python -m benchmarks.train_scaling --quick    # a tiny GPT, two steps
 
 A GPT of 4 blocks of 256 units learns batches of 32 × 128 tokens. One device has
@@ -49,8 +49,7 @@ class Sizes:
 
 FULL = Sizes()
 TINY = Sizes(num_layers=1, units=16, rows=4, length=8, vocabulary=32)
-# Steps at the start of a turn that do not count: one side still waits for the
-# other, and the first of all trace.
+# Steps at the start of a turn that do not count: `fit` still fills its queues.
 WARM_UP = 2
 # How often a checkpoint is to be saved, and how often it is while its cost is
 # measured; steps after a save that may feel it.
@@ -157,8 +156,6 @@ def measure_saving(sizes, *, saves, jit_compile):
         start = time.perf_counter()
         training.restore(again, folder, which="last")
         resumed = time.perf_counter() - start
-    # Interval i lies between the ends of steps i and i + 1: a save after step
-    # SAVE_EVERY is felt from the interval before that end on.
     step, cost = cost_of_saves(np.diff(times.ends).tolist(), saves)
     return {"step": step, "save": cost, "resumed": resumed}
 
@@ -170,6 +167,8 @@ def cost_of_saves(intervals, saves):
         intervals: Seconds from the end of each step to that of the next.
         saves: How many there were, after each `SAVE_EVERY` steps.
     """
+    # Interval i lies between the ends of steps i and i + 1: a save after step
+    # SAVE_EVERY is felt from the interval before that end on.
     felt = [
         slice(SAVE_EVERY * (i + 1) - 2, SAVE_EVERY * (i + 1) + FELT)
         for i in range(saves)

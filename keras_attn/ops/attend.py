@@ -81,7 +81,8 @@ def attention(
         output(q)   = Σ softmax(score(q, k)) value(k)    over the visible keys
 
     Scores and sums are in float32 whatever the inputs are. "dense" forms the
-    (query, key) matrix; "tiled" never does, so that memory is linear in the
+    (query, key) matrix, and forms it again in the gradient if it is large;
+    "tiled" never does, so that memory is linear in the
     length; "fused" is the TPU's own kernel, and "tiled" elsewhere and for what
     `ops.fused.fused.reason_against` lists. They agree to rounding. "auto" is
     dense if weights are asked for, if a length is at most 64, or if query · key

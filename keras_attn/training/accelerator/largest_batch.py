@@ -29,10 +29,8 @@ def find_largest(compiled, rows: int) -> AcceleratorCheck:
         return tried[rows].fits
 
     if attempt(rows):
-        other = 2 * rows
-        if not attempt(other) and rows > 1:
-            other = rows // 2
-            attempt(other)
+        if not attempt(2 * rows) and rows > 1:
+            attempt(rows // 2)
         guess = _full(tried)
         # A line is the shape of memory only about: one step down, if that.
         for _ in range(4 - len(tried)):

@@ -1,4 +1,5 @@
 import dataclasses
+import re
 
 import keras
 import numpy as np
@@ -115,8 +116,7 @@ def test_what_cannot_be_asked_is_one_sentence(words, complaint, capsys, asked):
     assert command_line.main(["check", *words]) == 1
     error = capsys.readouterr().err
     assert error.startswith("error: ")
-    with pytest.raises(ValueError, match=f"(?s){complaint}"):
-        raise ValueError(error)
+    assert re.search(complaint, error, re.DOTALL)
 
 
 def test_several_outputs_need_the_specs_of_a_batch():
