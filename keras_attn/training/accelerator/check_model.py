@@ -57,9 +57,9 @@ def accelerator_check_model(
     Returns:
         An `AcceleratorCheck`, of the largest batch if that was asked for.
     """
-    require(target)
     argument_checks.choice(step, "step", STEPS)
     argument_checks.integer(num_chips, "num_chips", at_least=1)
+    require(target)
     if not model.built:
         raise ValueError(
             f"The model {model.name!r} is not built, so it has no weights yet. "
