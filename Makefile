@@ -10,6 +10,11 @@ PYTEST = .venv/bin/python -m pytest -q -n auto --dist loadfile
 # TensorFlow's notes about missing GPUs would bury the answers.
 export TF_CPP_MIN_LOG_LEVEL ?= 3
 
+# Some systems split venv from its pip; then ours comes from the outside.
+new-venv = $(PYTHON) -m venv $(1) >/dev/null 2>&1 || { \
+  $(PYTHON) -m venv --clear --without-pip $(1) && \
+  $(PYTHON) -m pip --python $(1)/bin/python install -qq pip; }
+
 .DELETE_ON_ERROR:
 .PHONY: help demo test test-slow test-versions lint format bench accelerator clean
 
@@ -72,7 +77,7 @@ bench: .venv/test .venv/peers ## Compare time and memory with Keras and torch
 accelerator: .venv/accelerator ## Install the TPU and GPU compilers
 
 clean: ## Remove .venv and build/
-	rm -rf .venv build
+	rm -rf .venv .venv-tpu build
 
 # The files below are stamps: empty, newer than the installation they stand for.
 
@@ -81,10 +86,7 @@ clean: ## Remove .venv and build/
 	  echo "Python 3.10 or newer is needed: make PYTHON=/path/to/python3"; \
 	  exit 1; }
 	@echo "Making .venv with $$($(PYTHON) --version)"
-	@# Some systems split venv from its pip; then ours comes from the outside.
-	@$(PYTHON) -m venv .venv >/dev/null 2>&1 || { \
-	  $(PYTHON) -m venv --clear --without-pip .venv && \
-	  $(PYTHON) -m pip --python .venv/bin/python install -qq pip; }
+	@$(call new-venv,.venv)
 	@touch $@
 
 .venv/demo: .venv/made setup.cfg pyproject.toml
@@ -104,11 +106,20 @@ clean: ## Remove .venv and build/
 
 # The CUDA plugin's own dependencies are gigabytes of GPU libraries that
 # compiling without a GPU does not use; it must match jax's version.
-.venv/accelerator: .venv/test
+.venv/accelerator: .venv/test .venv-tpu/made
 	@echo "Installing the TPU and GPU compilers (large, once)"
 	@$(INSTALL) -e ".[accelerator]"
 	@version=$$(.venv/bin/python -c \
 	  'import importlib.metadata as m; print(m.version("jax"))') && \
 	  $(INSTALL) --no-deps "jax-cuda12-plugin==$$version" \
 	    "jax-cuda12-pjrt==$$version"
+	@touch $@
+
+# TensorFlow's TPU build lowers with the TPU's op kernels, and takes the place
+# of the ordinary one; libtpu must be of its season.
+.venv-tpu/made:
+	@echo "Installing TensorFlow's TPU build (large, once)"
+	@$(call new-venv,.venv-tpu)
+	@.venv-tpu/bin/python -m pip --disable-pip-version-check install -qq \
+	  tensorflow-tpu==2.20.0 libtpu==0.0.21
 	@touch $@

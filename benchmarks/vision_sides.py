@@ -1,6 +1,7 @@
 """One ViT, made by each side of `vision.py`."""
 
 import dataclasses
+import functools
 import os
 import pathlib
 import tempfile
@@ -47,7 +48,7 @@ def images_and_labels(rows, pixels):
     return images, rng.integers(CLASSES, size=rows)
 
 
-def keras_step(model, task, sizes, pixels):
+def keras_step(model, task, sizes, pixels, xla):
     """A function that trains on one batch, or predicts it."""
     import keras
 
@@ -55,7 +56,7 @@ def keras_step(model, task, sizes, pixels):
     model.compile(
         optimizer="adam",
         loss=keras.losses.SparseCategoricalCrossentropy(from_logits=True),
-        jit_compile=False,
+        jit_compile=xla,
     )
     if task == "train":
         return lambda: model.train_on_batch(images, labels)
@@ -77,12 +78,12 @@ def our_model(sizes, pixels):
     )
 
 
-def ours(task, sizes, pixels):
+def ours(task, sizes, pixels, *, xla=False):
     """`ViT`."""
-    return keras_step(our_model(sizes, pixels), task, sizes, pixels)
+    return keras_step(our_model(sizes, pixels), task, sizes, pixels, xla)
 
 
-def keras_hub(task, sizes, pixels):
+def keras_hub(task, sizes, pixels, *, xla=False):
     """KerasHub's classifier on its backbone."""
     import keras_hub
 
@@ -95,10 +96,10 @@ def keras_hub(task, sizes, pixels):
         mlp_dim=4 * sizes.units,
     )
     model = keras_hub.models.ViTImageClassifier(backbone, num_classes=CLASSES)
-    return keras_step(model, task, sizes, pixels)
+    return keras_step(model, task, sizes, pixels, xla)
 
 
-def plain(task, sizes, pixels):
+def plain(task, sizes, pixels, *, xla=False):
     """Keras' own layers, as its users write them."""
     import keras
     from keras import layers
@@ -129,7 +130,7 @@ def plain(task, sizes, pixels):
         x += layers.Dense(sizes.units)(y)
     x = layers.LayerNormalization(epsilon=1e-6)(x)[:, 0]
     model = keras.Model(image, layers.Dense(CLASSES)(x))
-    return keras_step(model, task, sizes, pixels)
+    return keras_step(model, task, sizes, pixels, xla)
 
 
 def torch(task, sizes, pixels):
@@ -256,16 +257,21 @@ def served_seconds(task, sizes, pixels, *, from_bytes, rounds):
     return min(answer["seconds"] for answer in answers[1:])
 
 
+# Those on Keras once without XLA and once with it.
+XLA = ", XLA"
 SIDES = {
     "ours": ours,
     "KerasHub": keras_hub,
     "Keras": plain,
+    f"ours{XLA}": functools.partial(ours, xla=True),
+    f"KerasHub{XLA}": functools.partial(keras_hub, xla=True),
+    f"Keras{XLA}": functools.partial(plain, xla=True),
     "torch": torch,
     "products": products,
 }
 # Those whose memory is compared.
 MEASURED = ("ours", "KerasHub", "Keras", "torch")
 # They share TensorFlow's threads; torch has its own, which would be in the way.
-TOGETHER = ("ours", "KerasHub", "Keras", "products")
+TOGETHER = tuple(side for side in SIDES if side != "torch")
 # Of the same model, whether requests are bytes.
 SERVED = {"C++, pixels": False, "C++, bytes": True}

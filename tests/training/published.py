@@ -7,6 +7,7 @@ import tensorflow as tf
 
 from keras_attn.models.bert.model import BERT
 from keras_attn.models.gpt.model import GPT
+from keras_attn.models.rnn_seq2seq.model import RNNSeq2Seq
 from keras_attn.models.sagan.model import SAGAN
 from keras_attn.models.transformer.model import Transformer
 from keras_attn.models.vilbert.model import ViLBERT
@@ -30,15 +31,29 @@ def of_tokens(model_class, preset, inputs=(), **options):
     return model, (dict.fromkeys(inputs, ids) or ids, ids)
 
 
-def of_images():
+def of_images(**options):
     """ViT-B/16, and its batch."""
-    model = ViT.from_preset("b16", **OPTIONS)
+    model = ViT.from_preset("b16", **OPTIONS, **options)
     model.compile(
         optimizer="adam",
         loss=keras.losses.SparseCategoricalCrossentropy(from_logits=True),
     )
     images = tf.TensorSpec((64, *model.input_shape[1:]))
     return model, (images, tf.TensorSpec((64,), "int32"))
+
+
+def recurrent():
+    """Bahdanau's encoder and decoder, and its batch."""
+    model = RNNSeq2Seq(
+        1000,
+        1000,
+        units=256,
+        bidirectional=True,
+        dtype="mixed_bfloat16",
+    )
+    model.compile(optimizer="adam", loss=MaskedCrossentropy())
+    ids = tf.TensorSpec((8, 32), "int32")
+    return model, ({"source": ids, "target": ids}, ids)
 
 
 def two_streams():
@@ -91,31 +106,39 @@ def two_networks():
 
 
 # Each makes a model, of which the whole depth would only repeat the layers,
-# and the spec of its batch.
-PUBLISHED = {
-    "transformer": lambda: of_tokens(Transformer, "base", ("source", "target")),
-    "gpt": lambda: of_tokens(GPT, "gpt2"),
-    "bert": lambda: of_tokens(
-        BERT, "base", ("tokens", "segments"), head="masked_lm"
+# and the spec of its batch; those of `ATTEND` take arguments of their model.
+ATTEND = {
+    "transformer": lambda **options: of_tokens(
+        Transformer, "base", ("source", "target"), **options
+    ),
+    "gpt": lambda **options: of_tokens(GPT, "gpt2", **options),
+    "bert": lambda **options: of_tokens(
+        BERT, "base", ("tokens", "segments"), head="masked_lm", **options
     ),
     "vit": of_images,
+}
+PUBLISHED = {
+    **ATTEND,
+    "recurrent": recurrent,
     "vilbert": two_streams,
     "sagan": two_networks,
 }
 
 
-def check_training(name, target, padding=1.02):
+def check_training(model, batch, target, padding=1.02):
     """The whole step fits, and holds its weights and moments once.
 
     Args:
-        name: A key of `PUBLISHED`.
+        model, batch: What a function of `PUBLISHED` made.
         target: A chip.
         padding: By what arrays grow there at most.
+
+    Returns:
+        What the compiler said.
     """
-    model, batch = PUBLISHED[name]()
     check = accelerator_check_model(model, batch, target=target)
     assert check.fits, check.reason
-    print(f"{name}: {check.total_bytes / 2**30:.2f} GiB of {target}")
+    print(f"{model.name}: {check.total_bytes / 2**30:.2f} GiB of {target}")
     # Weights, and Adam's two moments of those that are trained, float32; little
     # else is an argument but the batch, whose images a TPU pads to its tiles.
     trained = sum(math.prod(x.shape) for x in model.trainable_weights)
@@ -126,6 +149,7 @@ def check_training(name, target, padding=1.02):
     )
     assert state < check.argument_bytes < padding * state + 1.2 * given
     assert check.argument_bytes < check.total_bytes < 2e9
+    return check
 
 
 def check_decoding(target):

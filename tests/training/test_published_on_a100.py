@@ -9,7 +9,7 @@ pytestmark = pytest.mark.accelerator
 
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_a_published_model_trains_in_bfloat16(name):
-    check_training(name, "a100")
+    check_training(*PUBLISHED[name](), "a100")
 
 
 def test_a_published_model_decodes():

@@ -10,11 +10,8 @@ import subprocess
 import sys
 import tempfile
 
-import tensorflow as tf
-
-from keras_attn.ops.fused.target import lowered_for
 from keras_attn.training.accelerator import chips
-from keras_attn.training.accelerator import stablehlo
+from keras_attn.training.accelerator.lower import lower
 
 
 @dataclasses.dataclass(frozen=True)
@@ -35,6 +32,8 @@ class AcceleratorCheck:
         fits: Whether it compiles and fits in the chip's memory.
         reason: Why not, in the compiler's own words; empty if it fits.
         compile_seconds: How long compiling took.
+        lowered_by: The build of TensorFlow that lowered the step: for TPUs the
+            TPU build, if `make accelerator` installed it.
         total_bytes, temporary_bytes, argument_bytes: Memory needed; None where
             the compiler refused.
         bytes_moved, flops: Between the chip and its memory, and of its
@@ -49,6 +48,7 @@ class AcceleratorCheck:
     fits: bool
     reason: str
     compile_seconds: float
+    lowered_by: str = ""
     total_bytes: int | None = None
     temporary_bytes: int | None = None
     argument_bytes: int | None = None
@@ -100,11 +100,12 @@ def accelerator_check(
         An `AcceleratorCheck`.
     """
     require(target)
-    # "auto" takes the TPU's kernel where it would on a TPU.
-    platform = "core" if chips.find(target).gpu else "tpu"
-    module = _lower(step, specs, donate, platform)
+    tpu = not chips.find(target).gpu
+    module, build = lower(step, specs, donate, tpu=tpu)
     return AcceleratorCheck(
-        target=target, **_compile_elsewhere(target, module, timeout)
+        target=target,
+        lowered_by=build,
+        **_compile_elsewhere(target, module, timeout),
     )
 
 
@@ -125,42 +126,6 @@ def require(target: str):
         f"Compiling for {target!r} needs {', '.join(missing)}. Install with: "
         f"{advice}"
     )
-
-
-def _lower(step, specs, donate, platform):
-    """StableHLO of the step, as text that jax can read."""
-    leaves = tf.nest.flatten(specs)
-    given = [leaf for leaf in leaves if leaf is not None]
-    for spec in given:
-        if not isinstance(spec, tf.TensorSpec):
-            raise ValueError(
-                "XLA compiles for dense tensors only. Received: "
-                f"{spec!r}. Give a `tf.TensorSpec` for each."
-            )
-        if not spec.shape.is_fully_defined():
-            raise ValueError(
-                "XLA compiles for known shapes only. Received: a spec of shape "
-                f"{tuple(spec.shape)}. Write every dimension as a number."
-            )
-
-    # TensorFlow lowers functions of tensors only, not of nests.
-    @tf.function(jit_compile=True)
-    def flat_step(*tensors):
-        rest = iter(tensors)
-        packed = [None if leaf is None else next(rest) for leaf in leaves]
-        return step(*tf.nest.pack_sequence_as(specs, packed))
-
-    with lowered_for(platform):
-        lower = flat_step.experimental_get_compiler_ir(*given)
-    owners = [
-        number
-        for number, nest in enumerate(specs)
-        for leaf in tf.nest.flatten(nest)
-        if leaf is not None
-    ]
-    donated = [place for place, owner in enumerate(owners) if owner in donate]
-    module = stablehlo.with_donated(lower(stage="stablehlo"), donated)
-    return stablehlo.without_packed_booleans(stablehlo.without_copies(module))
 
 
 def _importable(name):
