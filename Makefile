@@ -16,10 +16,11 @@ new-venv = $(PYTHON) -m venv $(1) >/dev/null 2>&1 || { \
   $(PYTHON) -m pip --python $(1)/bin/python install -qq pip; }
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-slow test-versions lint format bench accelerator clean
+.PHONY: help demo test test-slow test-versions lint format bench accelerator \
+  accelerator-table clean
 
 help: ## List the commands
-	@grep -E '^[a-z-]+:.*## ' Makefile | sed -E 's/:.*## /\t/' | expand -t 14
+	@grep -E '^[a-z-]+:.*## ' Makefile | sed -E 's/:.*## /\t/' | expand -t 20
 
 demo: .venv/demo ## Train a translator, export it, serve it and ask it
 	@.venv/bin/python -m examples.serve_translator
@@ -75,6 +76,9 @@ bench: .venv/test .venv/peers ## Compare time and memory with Keras and torch
 	@.venv/bin/python -m benchmarks.attention
 
 accelerator: .venv/accelerator ## Install the TPU and GPU compilers
+
+accelerator-table: .venv/accelerator ## Ask them about whole models (hours; goes on where it stopped)
+	@.venv/bin/python -m benchmarks.accelerator --dropout 0 --largest_batch --save
 
 clean: ## Remove .venv and build/
 	rm -rf .venv .venv-tpu build

@@ -1,17 +1,23 @@
-"""Ask the compilers of a TPU and a GPU what whole models need there.
+"""Ask the compilers of TPUs and GPUs what whole models need there.
 
-    python -m benchmarks.accelerator             # hours: TPU compilers are slow
+    make accelerator-table                       # hours: TPU compilers are slow
     python -m benchmarks.accelerator --layers 2 --targets a100
     python -m benchmarks.accelerator --models "GPT-2 small" --save
 
 A training step is forward, loss, backward and Adam in mixed_bfloat16; a decode
 step is one token for each row, after a prompt as long as what may follow.
-No chip is needed, and none is measured: memory is what the compiler reserves.
+No chip is needed, and none is measured: memory is what the compiler reserves,
+the time is what bandwidth and peak allow. What was once compiled with the same
+versions is kept in `build/accelerator`: stopped, it goes on where it was.
 """
 
 import argparse
+import dataclasses
 import datetime
+import hashlib
 import importlib.metadata
+import json
+import os
 import pathlib
 
 import keras
@@ -19,10 +25,12 @@ import tensorflow as tf
 
 from keras_attn import models
 from keras_attn import training
+from keras_attn.training.accelerator import chips
 from keras_attn.training.accelerator.check import AcceleratorCheck
 
 RESULTS = pathlib.Path(__file__).parent / "results"
-TARGETS = ("v5e", "a100")
+KEPT = pathlib.Path("build", "accelerator")
+TARGETS = ("v5e", "a100", "h100")
 PACKAGES = ("keras", "tensorflow", "jax", "libtpu")
 # Class, preset, arguments, names of the inputs, rows, tokens of a row.
 MODELS = {
@@ -55,19 +63,33 @@ MODELS = {
     ),
     # Images of 224 pixels: 196 patches and the class token.
     "ViT-B/16": (models.ViT, "b16", {}, (), 64, 197),
+    # The sizes of Bahdanau's paper.
+    "Bahdanau 2015": (
+        models.RNNSeq2Seq,
+        "bahdanau2015",
+        {},
+        ("source", "target"),
+        80,
+        50,
+    ),
     # Images of 128 pixels, whose grid of 32 × 32 attends to itself.
     "SAGAN 128": (models.SAGAN, "imagenet-128", {}, (), 64, 1024),
 }
+# Models whose attention is told how to work.
+CHOOSE = (models.Transformer, models.GPT, models.BERT, models.ViT)
+ATTENTIONS = ("dense", "tiled", "fused")
 TITLES = (
     "model",
     "step",
     "rows × tokens",
     "chip",
-    "fits",
+    "attention",
     "arguments, GiB",
     "temporary, GiB",
     "total, GiB",
-    "compiled in, s",
+    "at least, ms",
+    "largest batch",
+    "its tokens",
 )
 
 
@@ -140,50 +162,104 @@ def make_vilbert(preset: str, rows: int, tokens: int, **options):
     return model, (inputs, labels)
 
 
-def check(name: str, target: str, *, step: str = "training", **overrides):
-    """What one compiler says of one step of one model."""
-    model, batch = make(name, **overrides)
-    options = {"step": step}
+def check(name: str, target: str, *, step="training", **options):
+    """What one compiler says of one step of one model, and its largest batch.
+
+    Args:
+        name: A key of `MODELS`.
+        target: A chip.
+        step: "training" or "decode".
+        options: `attention`, one of `ATTENTIONS`; `largest_batch`, whether to
+            look for it; and arguments of the model.
+
+    Returns:
+        An `AcceleratorCheck` of the rows in `MODELS`, with the largest batch.
+    """
+    look = options.pop("largest_batch", False)
+    attention = options.pop("attention", None)
+    if attention is not None:
+        options["attention"] = {"implementation": attention}
+    model, batch = make(name, **options)
+    how = {"step": step}
     if step == "decode":
         rows, tokens = MODELS[name][-2:]
         batch = tf.TensorSpec((rows, tokens // 2), "int32")
-        options["max_length"] = tokens // 2
-    return training.accelerator_check_model(
-        model, batch, target=target, **options
-    )
+        how["max_length"] = tokens // 2
+    found = training.accelerator_check_model(model, batch, target=target, **how)
+    if look:
+        largest = training.accelerator_check_model(
+            model, batch, target=target, largest_batch=True, **how
+        ).largest_batch
+        found = dataclasses.replace(found, largest_batch=largest)
+    return found
 
 
-def row(name: str, step: str, answer: AcceleratorCheck) -> str:
+def checked_once(name, target, versions, **options):
+    """`check`, or what it found before with the same versions."""
+    key = json.dumps([name, target, versions, options], sort_keys=True)
+    file = KEPT / f"{hashlib.sha256(key.encode()).hexdigest()[:16]}.json"
+    if file.exists():
+        return AcceleratorCheck(**json.loads(file.read_text()))
+    found = check(name, target, **options)
+    KEPT.mkdir(parents=True, exist_ok=True)
+    unfinished = file.with_suffix(f".{os.getpid()}")
+    unfinished.write_text(json.dumps(dataclasses.asdict(found)))
+    unfinished.rename(file)
+    return found
+
+
+def attentions_of(name: str, step: str, target: str) -> tuple:
+    """In which ways a model can attend there; None if it is not asked."""
+    if MODELS[name][0] not in CHOOSE or step != "training":
+        return (None,)
+    return ATTENTIONS[:2] if chips.find(target).gpu else ATTENTIONS
+
+
+def row(name: str, step: str, attention, found: AcceleratorCheck) -> str:
     """One line of the table."""
     rows, tokens = MODELS[name][-2:]
     sizes = (
-        answer.argument_bytes,
-        answer.temporary_bytes,
-        answer.total_bytes,
+        found.argument_bytes,
+        found.temporary_bytes,
+        found.total_bytes,
     )
+    time = "–"
+    if found.seconds is not None:
+        more = "> " if found.num_loops else ""
+        time = f"{more}{1e3 * found.seconds:.1f}"
+    largest = found.largest_batch
     cells = [
         name,
         step,
         f"{rows} × {tokens:,}",
-        answer.target,
-        "yes" if answer.fits else "no",
+        found.target,
+        attention or "auto",
         *("–" if size is None else f"{size / 2**30:.2f}" for size in sizes),
-        f"{answer.compile_seconds:.0f}",
+        time if found.fits else "does not fit",
+        *(
+            ("–", "–")
+            if largest is None
+            else (f"{largest:,}", f"{largest * tokens:,}")
+        ),
     ]
     return f"| {' | '.join(cells)} |"
 
 
-def main():
+def main(arguments=None):
     """Compile, print the table, and save it if asked to."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument("--models", nargs="+", choices=MODELS, default=MODELS)
     parser.add_argument("--targets", nargs="+", default=TARGETS)
+    parser.add_argument(
+        "--attentions", nargs="+", choices=ATTENTIONS, default=ATTENTIONS
+    )
     parser.add_argument("--layers", type=int, help="not the whole depth")
     parser.add_argument("--dropout", type=float, help="not the preset's")
+    parser.add_argument("--largest_batch", action="store_true")
     parser.add_argument("--save", action="store_true")
-    args = parser.parse_args()
+    args = parser.parse_args(arguments)
     overrides = {"num_layers": args.layers, "dropout": args.dropout}
     overrides = {k: v for k, v in overrides.items() if v is not None}
     versions = [f"{x} {importlib.metadata.version(x)}" for x in PACKAGES]
@@ -192,26 +268,47 @@ def main():
         "",
         f"{', '.join(versions)}; mixed_bfloat16, Adam with float32 moments"
         + "".join(f", {k}={v}" for k, v in overrides.items())
-        + ".",
+        + ". A time after > counts the body of a loop once.",
         "",
         f"| {' | '.join(TITLES)} |",
         "| --- " * len(TITLES) + "|",
     ]
     print(*lines, sep="\n", flush=True)
+    builds = set()
+    for name, step, target, attention in wanted(args):
+        found = checked_once(
+            name,
+            target,
+            versions,
+            step=step,
+            attention=attention,
+            largest_batch=args.largest_batch,
+            **overrides,
+        )
+        builds.add(found.lowered_by)
+        lines.append(row(name, step, attention, found))
+        print(lines[-1], flush=True)
+    lines += ["", f"Lowered by {' and '.join(sorted(builds))}."]
+    print(lines[-1])
+    if args.save:
+        RESULTS.mkdir(exist_ok=True)
+        path = RESULTS / f"accelerator_{datetime.date.today()}.md"
+        path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        print(f"wrote {path}")
+    return lines
+
+
+def wanted(args):
+    """Each model, step, chip and way to attend that was asked for."""
     for name in args.models:
         steps = ["training"]
         if name == "GPT-2 small":
             steps.append("decode")
         for step in steps:
             for target in args.targets:
-                answer = check(name, target, step=step, **overrides)
-                lines.append(row(name, step, answer))
-                print(lines[-1], flush=True)
-    if args.save:
-        RESULTS.mkdir(exist_ok=True)
-        path = RESULTS / f"accelerator_{datetime.date.today()}.md"
-        path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-        print(f"wrote {path}")
+                for attention in attentions_of(name, step, target):
+                    if attention is None or attention in args.attentions:
+                        yield name, step, target, attention
 
 
 if __name__ == "__main__":

@@ -1,25 +1,74 @@
+import dataclasses
+
 from benchmarks import accelerator
 from keras_attn.training.accelerator.check import AcceleratorCheck
 
 
 def test_a_row_gives_memory_in_gibibytes():
-    answer = AcceleratorCheck("a100", True, "", 61.7, 3 * 2**30, 2**30, 2**31)
-    assert accelerator.row("GPT-2 small", "training", answer) == (
-        "| GPT-2 small | training | 8 × 1,024 | a100 | yes | 2.00 | 1.00 | "
-        "3.00 | 62 |"
+    found = AcceleratorCheck(
+        "a100",
+        True,
+        "",
+        61.7,
+        3 * 2**30,
+        2**30,
+        2**31,
+        bytes_moved=1555 * 10**7,
+        flops=1,
+        largest_batch=12,
+    )
+    cells = accelerator.row("GPT-2 small", "training", "tiled", found)
+    assert cells == (
+        "| GPT-2 small | training | 8 × 1,024 | a100 | tiled | 2.00 | 1.00 | "
+        "3.00 | 10.0 | 12 | 12,288 |"
     )
     assert accelerator.TITLES[5:8] == (
         "arguments, GiB",
         "temporary, GiB",
         "total, GiB",
     )
+    looped = dataclasses.replace(found, num_loops=1, largest_batch=None)
+    line = accelerator.row("GPT-2 small", "training", None, looped)
+    assert line.endswith("| auto | 2.00 | 1.00 | 3.00 | > 10.0 | – | – |")
+    assert line.count("|") == len(accelerator.TITLES) + 1
 
 
 def test_a_refusal_has_no_memory():
-    answer = AcceleratorCheck("v5e:2x2", False, "out of HBM", 5.0)
-    assert accelerator.row("BERT base", "training", answer).endswith(
-        "| v5e:2x2 | no | – | – | – | 5 |"
+    found = AcceleratorCheck("v5e", False, "out of HBM", 5.0)
+    line = accelerator.row("BERT base", "training", "dense", found)
+    assert line.endswith("| v5e | dense | – | – | – | does not fit | – | – |")
+
+
+def test_only_a_tpu_has_the_kernel_and_only_some_models_are_told():
+    ask = accelerator.attentions_of
+    assert ask("BERT base", "training", "v5e") == ("dense", "tiled", "fused")
+    assert ask("BERT base", "training", "a100") == ("dense", "tiled")
+    assert ask("Bahdanau 2015", "training", "v5e") == (None,)
+    assert ask("GPT-2 small", "decode", "v5e") == (None,)
+
+
+def test_what_was_found_is_kept_for_the_same_versions(monkeypatch, tmp_path):
+    asked = []
+
+    def check(name, target, **options):
+        asked.append((name, target, options))
+        return AcceleratorCheck(target, True, "", 1.0, total_bytes=len(asked))
+
+    monkeypatch.setattr(accelerator, "check", check)
+    monkeypatch.setattr(accelerator, "KEPT", tmp_path / "kept")
+    options = ["--targets", "v5e", "--attentions", "fused", "--models"]
+    options += ["BERT base", "GPT-2 small"]
+    first = accelerator.main(options)
+    assert len(asked) == 3  # a training step each, and one of decoding
+    assert asked[0][2]["attention"] == "fused"
+    assert accelerator.main(options) == first and len(asked) == 3
+    assert accelerator.main([*options, "--layers", "2"]) != first
+    assert len(asked) == 6
+    monkeypatch.setattr(
+        accelerator.importlib.metadata, "version", lambda name: "9"
     )
+    accelerator.main(options)
+    assert len(asked) == 9
 
 
 def test_models_are_compiled_and_their_inputs_named():
@@ -68,3 +117,11 @@ def test_a_sagan_attends_to_as_many_positions_as_its_row_says():
     (side,) = model.config["attention_resolutions"]
     *_, tokens = accelerator.MODELS["SAGAN 128"]
     assert side * side == tokens
+
+
+def test_a_recurrent_model_reads_and_writes_as_its_row_says():
+    small = {"source_vocabulary_size": 11, "target_vocabulary_size": 13}
+    model, (inputs, labels) = accelerator.make("Bahdanau 2015", **small)
+    assert model.compiled and model.dtype_policy.name == "mixed_bfloat16"
+    assert inputs == {"source": labels, "target": labels}
+    assert tuple(labels.shape) == (80, 50)

@@ -15,16 +15,22 @@ pytestmark = pytest.mark.accelerator
 PADDING = {"sagan": 2.5}
 
 
-@pytest.mark.parametrize("name", PUBLISHED)
-def test_a_published_model_trains_in_bfloat16(monkeypatch, name):
-    options = {}
+def published(name):
+    """A model that attends by the kernel where it can be told to."""
     if name in ATTEND:
-        options["attention"] = {"implementation": "fused"}
-    model, batch = PUBLISHED[name](**options)
+        return ATTEND[name](attention={"implementation": "fused"})
+    return PUBLISHED[name]()
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_a_published_model_trains_in_bfloat16(name):
+    model, batch = published(name)
     found = check_training(model, batch, "v5e", PADDING.get(name, 1.02))
     assert found.lowered_by.startswith("tensorflow-tpu")
 
-    # The ordinary build lowers it too.
+
+@pytest.mark.parametrize("name", [*ATTEND, "recurrent"])
+def test_the_ordinary_build_lowers_it_too(monkeypatch, name):
     def compile_nothing(target, module, timeout):
         kernels = module.count("@tpu_custom_call(")
         assert (kernels > 0) == (name in ATTEND)
@@ -32,6 +38,7 @@ def test_a_published_model_trains_in_bfloat16(monkeypatch, name):
 
     monkeypatch.setattr(lower, "tpu_python", lambda: None)
     monkeypatch.setattr(check, "_compile_elsewhere", compile_nothing)
+    model, batch = published(name)
     found = accelerator_check_model(model, batch, target="v5e")
     assert found.lowered_by.startswith("tensorflow 2.")
 

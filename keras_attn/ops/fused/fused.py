@@ -11,8 +11,8 @@ from keras_attn.ops.scores import scaled
 # Segments of keys and of queries that are padding: nobody counts so far.
 _NO_KEY, _NO_QUERY = tf.int32.min, tf.int32.min + 1
 
-# Numbers in a register of the TPU: heads are filled up to half of one.
-_LANES = 64
+# Heads are filled up to a multiple of this: half a row of the TPU's memory.
+_DEPTHS = 64
 
 
 def reason_against(
@@ -107,6 +107,11 @@ def fused_attention(
     if left is not None:
         key_length = max(key_length, query_length + offset)
     key_length = kernel.padded(key_length)
+    heads = (
+        _filled(tf.cast(scaled(query, rules), query.dtype), query_length),
+        _filled(key, key_length),
+        _filled(value, key_length),
+    )
     options = {}
     for modifier in rules.modifiers:
         options |= modifier.fused()
@@ -118,6 +123,7 @@ def fused_attention(
         right=right,
         offset=offset,
         soft_cap=options.get("soft_cap"),
+        depth=heads[0].shape[3],
         interpreted=kernel_target() == "interpreter",
     )
     ids = _segments(query, key, mask, query_mask, segments)
@@ -147,16 +153,10 @@ def fused_attention(
 
         return output, gradient
 
-    dtype = value.dtype
-    heads = (
-        _filled(tf.cast(scaled(query, rules), query.dtype), query_length),
-        _filled(key, key_length),
-        _filled(value, key_length),
-    )
     sinks = rules.sinks(parameters) if rules.modifiers else None
     output = attend(*heads, *([] if sinks is None else [sinks]))
     output = tf.transpose(output, [0, 2, 1, 3])
-    output = tf.cast(output[:, :length, :, : value.shape[3]], dtype)
+    output = tf.cast(output[:, :length, :, : value.shape[3]], value.dtype)
     if seen is not None:
         output = masks.zero_padding(output, seen)
     return masks.zero_padding(output, query_mask)
@@ -214,5 +214,5 @@ def _sees_a_key(queries, keys, offset, left, right):
 def _filled(heads, length):
     """(batch, heads, length, depth), filled up with zeros."""
     heads = tf.transpose(heads, [0, 2, 1, 3])
-    more = length - heads.shape[2], -heads.shape[3] % _LANES
+    more = length - heads.shape[2], -heads.shape[3] % _DEPTHS
     return tf.pad(heads, [[0, 0], [0, 0], [0, more[0]], [0, more[1]]])

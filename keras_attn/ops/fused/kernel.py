@@ -10,6 +10,9 @@ from keras_attn.ops.fused.season import import_jax
 # more than an eighth of the sequence with padding.
 BLOCKS = (512, 256, 128)
 
+# Numbers in a row of the TPU's memory.
+_LANES = 128
+
 
 @dataclasses.dataclass(frozen=True)
 class KernelShape:
@@ -22,6 +25,7 @@ class KernelShape:
             None for all.
         offset: The position of the first query, keys counting from 0.
         soft_cap: Bound of the scores, or None.
+        depth: Of queries and keys.
         interpreted: Whether it is for a CPU, and slow, instead of a TPU.
     """
 
@@ -32,6 +36,7 @@ class KernelShape:
     right: int | None
     offset: int
     soft_cap: float | None
+    depth: int
     interpreted: bool
 
 
@@ -146,7 +151,12 @@ def _block_sizes(splash, shape):
     query, key = block_of(shape.query), block_of(shape.key)
     names = ("block_kv", "block_kv_compute", "block_kv_dkv")
     names += ("block_kv_dkv_compute", "block_kv_dq")
+    layout = splash.QKVLayout.HEAD_DIM_MINOR
+    if shape.depth % _LANES:
+        # Heads of 64 numbers would be half padding, positions are none.
+        layout = splash.QKVLayout.SEQ_MINOR
     return splash.BlockSizes(
         **dict.fromkeys(("block_q", "block_q_dkv", "block_q_dq"), query),
         **dict.fromkeys(names, key),
+        **dict.fromkeys(("q_layout", "k_layout", "v_layout"), layout),
     )

@@ -32,8 +32,6 @@ class AcceleratorCheck:
         fits: Whether it compiles and fits in the chip's memory.
         reason: Why not, in the compiler's own words; empty if it fits.
         compile_seconds: How long compiling took.
-        lowered_by: The build of TensorFlow that lowered the step: for TPUs the
-            TPU build, if `make accelerator` installed it.
         total_bytes, temporary_bytes, argument_bytes: Memory needed; None where
             the compiler refused.
         bytes_moved, flops: Between the chip and its memory, and of its
@@ -42,13 +40,14 @@ class AcceleratorCheck:
         all_reduce_bytes: What the chip sends to others to sum the gradients.
         largest_batch: Rows of the largest batch that is known to fit, if it
             was asked for: the other figures are of that one.
+        lowered_by: The build of TensorFlow that lowered the step: for TPUs the
+            TPU build, if `make accelerator` installed it.
     """
 
     target: str
     fits: bool
     reason: str
     compile_seconds: float
-    lowered_by: str = ""
     total_bytes: int | None = None
     temporary_bytes: int | None = None
     argument_bytes: int | None = None
@@ -57,6 +56,7 @@ class AcceleratorCheck:
     num_loops: int = 0
     all_reduce_bytes: int = 0
     largest_batch: int | None = None
+    lowered_by: str = ""
 
     @property
     def seconds(self) -> float | None:

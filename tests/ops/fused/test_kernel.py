@@ -31,7 +31,7 @@ def test_blocks_are_large_and_padding_is_little(length, block, filled):
 def test_blocks_are_seen_as_their_scores_are(left, right, offset):
     size = 256, 512
     shape = kernel.KernelShape(
-        2, *size, left, right, offset, soft_cap=None, interpreted=True
+        2, *size, left, right, offset, soft_cap=None, depth=64, interpreted=True
     )
     mask = kernel._mask(shape)
     distance = np.arange(256)[:, None] + offset - np.arange(512)
