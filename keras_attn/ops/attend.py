@@ -2,6 +2,7 @@
 
 import contextlib
 import contextvars
+import functools
 import math
 
 import keras
@@ -14,6 +15,7 @@ from keras_attn.ops.dense import dense_attention
 from keras_attn.ops.dense import lean_attention
 from keras_attn.ops.fused.fused import fused_attention
 from keras_attn.ops.fused.fused import reason_against
+from keras_attn.ops.fused.target import has_kernel
 from keras_attn.ops.fused.target import is_preferred
 from keras_attn.ops.fused.target import kernel_target
 from keras_attn.ops.scores import Rules
@@ -31,6 +33,13 @@ _USUAL_BATCH = 16
 
 # With this few queries or keys the matrix is as good as a vector.
 _DENSE_LENGTH = 64
+
+# Queries and keys of a tile on chips, by what their compilers say of one of 8
+# rows with 8 heads, forward and backward (`python -m benchmarks.tiles`). A v5e
+# moves 41 bytes for each score where a CPU's tile has it move 45, and still
+# holds the tile itself; an A100 moves 64, not 72. Longer tiles move little
+# less, and need memory in proportion.
+CHIP_TILES = {"tpu": (512, 512), "gpu": (1024, 512)}
 
 _longest = contextvars.ContextVar("longest", default=None)
 
@@ -165,7 +174,7 @@ def attention(
         modifiers=modifiers,
     )
     heads = query, key, value, query_positions, key_positions
-    if implementation == "fused" and kernel_target() != "core":
+    if implementation == "fused" and has_kernel():
         positions = {
             "query_positions": query_positions,
             "key_positions": key_positions,
@@ -187,7 +196,9 @@ def attention(
                 segments=segments,
                 parameters=_parameters(modifiers),
             )
-    attend = tiled_attention
+    attend = functools.partial(
+        tiled_attention, tile=CHIP_TILES.get(kernel_target())
+    )
     if implementation == "dense":
         keeps = return_weights or _are_few_weights(query.shape, key.shape[1])
         attend = dense_attention if keeps else lean_attention

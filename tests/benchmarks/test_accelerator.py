@@ -56,6 +56,9 @@ def test_what_was_found_is_kept_for_the_same_versions(monkeypatch, tmp_path):
 
     monkeypatch.setattr(accelerator, "check", check)
     monkeypatch.setattr(accelerator, "KEPT", tmp_path / "kept")
+    monkeypatch.setattr(
+        accelerator.importlib.metadata, "version", lambda name: "8"
+    )
     options = ["--targets", "v5e", "--attentions", "fused", "--models"]
     options += ["BERT base", "GPT-2 small"]
     first = accelerator.main(options)

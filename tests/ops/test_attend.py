@@ -8,7 +8,9 @@ import tensorflow as tf
 from keras_attn import modifiers
 from keras_attn.ops import attention
 from keras_attn.ops.attend import lengths_at_most
+from keras_attn.ops.fused.target import lowered_for
 from keras_attn.ops.tiling import tiled
+from keras_attn.ops.tiling.plan import Plan
 from tests import oracle
 from tests.ops import cases
 from tests.ops.cases import BATCH
@@ -705,3 +707,21 @@ def trace_attention(query_length, key_length, *, batch=1, heads=1, **options):
         lambda *heads: attention(*heads, **options)[0],
         input_signature=[tf.TensorSpec([batch, n, heads, 2]) for n in lengths],
     ).get_concrete_function()
+
+
+@pytest.mark.parametrize(
+    ("where", "size"),
+    [("core", (512, 256)), ("tpu", (512, 512)), ("gpu", (1024, 512))],
+)
+def test_tiles_are_as_large_as_is_best_there(monkeypatch, where, size):
+    sizes = []
+
+    def plan(*args, tile, **options):
+        sizes.append(tile)
+        return Plan(*args, tile=tile, **options)
+
+    monkeypatch.setattr(tiled, "Plan", plan)
+    heads = [tf.ones((1, 3, 2, 4))] * 3
+    with lowered_for(where):
+        attention(*heads, implementation="tiled")
+    assert sizes == [size]

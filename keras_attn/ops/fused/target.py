@@ -1,4 +1,4 @@
-"""Where the fused kernel is to run."""
+"""Where attention is to run."""
 
 import contextlib
 import contextvars
@@ -17,9 +17,9 @@ def lowered_for(target: str):
         with lowered_for("tpu"): step.experimental_get_compiler_ir(…)
 
     Args:
-        target: "tpu"; "interpreter", which runs the TPU's kernel on a CPU, step
-            by step and slowly, to check it; or "core" for TensorFlow's core ops
-            wherever it is, as in a SavedModel.
+        target: "tpu"; "gpu"; "interpreter", which runs the TPU's kernel on a
+            CPU, step by step and slowly, to check it; or "core" for what is
+            right anywhere, as in a SavedModel.
     """
     token = _target.set(target)
     try:
@@ -30,14 +30,18 @@ def lowered_for(target: str):
 
 def kernel_target() -> str:
     """Where a function that is traced now will run: as `lowered_for`."""
-    return _target.get() or ("tpu" if _is_on_tpu() else "core")
+    if _target.get() is not None:
+        return _target.get()
+    if isinstance(tf.distribute.get_strategy(), tf.distribute.TPUStrategy):
+        return "tpu"
+    return "gpu" if tf.config.list_physical_devices("GPU") else "core"
+
+
+def has_kernel() -> bool:
+    """Whether the fused kernel can run there."""
+    return kernel_target() in ("tpu", "interpreter")
 
 
 def is_preferred() -> bool:
     """Whether "auto" should take the kernel: on a TPU, if jax is there."""
     return kernel_target() == "tpu" and not reason_against_jax()
-
-
-def _is_on_tpu():
-    strategy = tf.distribute.get_strategy()
-    return isinstance(strategy, tf.distribute.TPUStrategy)

@@ -50,8 +50,8 @@ def lower(step, specs, donate=(), *, tpu: bool) -> tuple[str, str]:
     ]
     donated = [place for place, owner in enumerate(owners) if owner in donate]
     python = tpu_python() if tpu else None
-    # "auto" takes the TPU's kernel where it would on a TPU.
-    with lowered_for("tpu" if tpu else "core"):
+    # Attention is what it would be there: the TPU's kernel, a GPU's tiles.
+    with lowered_for("tpu" if tpu else "gpu"):
         if python is None:
             build = f"tensorflow {tf.__version__}"
             write = flat_step.experimental_get_compiler_ir(*given)

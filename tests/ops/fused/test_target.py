@@ -24,6 +24,16 @@ def test_a_strategy_of_a_tpu_is_known(monkeypatch):
     assert target.kernel_target() == "core"
 
 
+def test_a_gpu_is_known_and_has_no_kernel(monkeypatch):
+    monkeypatch.setattr(
+        tf.config, "list_physical_devices", lambda kind: [f"{kind}:0"]
+    )
+    assert target.kernel_target() == "gpu"
+    assert not target.has_kernel() and not target.is_preferred()
+    with lowered_for("interpreter"):
+        assert target.has_kernel()
+
+
 def test_auto_takes_the_kernel_on_a_tpu_for_long_sequences(monkeypatch):
     monkeypatch.setattr(target, "reason_against_jax", lambda: "")
     with lowered_for("tpu"):
