@@ -160,6 +160,8 @@ def report(check: AcceleratorCheck, title: str) -> list[str]:
         lines.append(f"  takes       {bound} {1e3 * check.seconds:.1f} ms")
     if check.largest_batch is not None:
         lines.append(f"  largest     {check.largest_batch} rows")
+    if check.lowered_by:
+        lines.append(f"  lowered by  {check.lowered_by}")
     return lines
 
 

@@ -92,6 +92,12 @@ def test_loops_replicas_and_the_largest_batch_are_told():
     assert lines[-1] == "  largest     48 rows"
 
 
+def test_the_build_that_lowered_is_told():
+    check = dataclasses.replace(ANSWER, lowered_by="tensorflow-tpu 2.20.0")
+    lines = command_line.report(check, "it")
+    assert lines[-1] == "  lowered by  tensorflow-tpu 2.20.0"
+
+
 def test_a_refusal_ends_badly_with_the_reason(monkeypatch, capsys):
     refused = AcceleratorCheck("t4", False, "out of HBM", 1.0)
     monkeypatch.setattr(
