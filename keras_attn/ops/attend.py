@@ -91,8 +91,8 @@ def attention(
 
     Scores and sums are in float32 whatever the inputs are. "dense" forms the
     (query, key) matrix, and forms it again in the gradient if it is large;
-    "tiled" never does, so that memory is linear in the
-    length; "fused" is the TPU's own kernel, and "tiled" elsewhere and for what
+    "tiled" never does, so that memory is linear in the length; "fused" is the
+    TPU's own kernel, and "tiled" elsewhere and for what
     `ops.fused.fused.reason_against` lists. They agree to rounding. "auto" is
     dense if weights are asked for, if a length is at most 64, or if query · key
     is at most 512 · 1024; otherwise, and where lengths are unknown, fused on a

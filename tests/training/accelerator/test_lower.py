@@ -55,7 +55,6 @@ def test_the_tpu_build_is_here_or_beside(monkeypatch, tmp_path):
 
 
 def test_a_build_that_breaks_down_is_told(monkeypatch):
-    # An ordinary TensorFlow lowers nothing for a TPU.
     monkeypatch.setattr(lower, "tpu_python", lambda: "/bin/false")
     with pytest.raises(RuntimeError, match="/bin/false failed with status 1"):
         lower.lower(tf.square, [SPEC], tpu=True)
