@@ -56,7 +56,7 @@ def test_sigterm_saves_and_ends(start, whole, tmp_path):
 
 
 def test_a_full_disk_leaves_the_last_checkpoint(start, whole, tmp_path):
-    start(tmp_path, "step", 8)
+    start(tmp_path, "rename", 2)
     last = tmp_path / "step-00000006.state"
     before = last.read_bytes()
     code, printed, errors, _ = start(tmp_path, "full", 2000)
