@@ -142,6 +142,7 @@ DOCUMENTED = (
 READ = "it reads what it is given"
 HOST = "it is asked with whatever the model takes"
 NOT_COMPUTING = {
+    "models.from_huggingface": "it reads a folder",
     **{
         f"data.{name}": READ
         for name in (

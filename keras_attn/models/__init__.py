@@ -14,10 +14,13 @@ TransformerCaptioner
 ViLBERT         a text beside the regions of an image, in two streams
 ViT             an image, as patches, to classes or vectors
 SAGAN           noise, and a class, to an image
+
+`from_huggingface` reads a published checkpoint, as the class that it is of.
 """
 
 from keras_attn.models.bert.model import BERT
 from keras_attn.models.gpt.model import GPT
+from keras_attn.models.pretrained import from_huggingface
 from keras_attn.models.rnn_captioner.model import RNNCaptioner
 from keras_attn.models.rnn_language_model.model import RNNLanguageModel
 from keras_attn.models.rnn_seq2seq.model import RNNSeq2Seq
@@ -40,4 +43,5 @@ __all__ = [  # noqa: RUF022 (plainly sorted, as all doors)
     "TransformerCaptioner",
     "ViLBERT",
     "ViT",
+    "from_huggingface",
 ]

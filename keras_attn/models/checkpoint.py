@@ -1,16 +1,15 @@
 """A Hugging Face model on disk: its settings and its weights."""
 
-import contextlib
-import json
 import pathlib
+import re
+from collections.abc import Callable
 
 import numpy as np
 
-from keras_attn.base.paths import inside
-from keras_attn.extras import require
+from keras_attn.base.wait_notice import WaitNotice
+from keras_attn.models.tensor_files import TensorFiles
+from keras_attn.models.tensor_files import read_json
 
-_ONE_FILE = "model.safetensors"
-_INDEX = "model.safetensors.index.json"
 _GENERATION = "generation_config.json"
 _ACTIVATIONS = {
     "gelu": "gelu",
@@ -27,26 +26,29 @@ class Checkpoint:
     What `generation_config.json` holds, if there is one, is
     `generation_config`, and otherwise that is None.
 
-    What is read is planned first and assigned at the end by `finish`, so that
-    a checkpoint that does not fit changes nothing.
+    What is read is planned first, by names and shapes, and read at the end by
+    `finish`, straight into the variables: a checkpoint that does not fit
+    changes nothing, and of one that fits no second copy is held.
 
     Args:
         folder: Holds `config.json` and `model.safetensors`, or its shards
             with `model.safetensors.index.json`.
+
+    Attributes:
         prefix: What names may begin with, such as "transformer.": published
             checkpoints of bare models leave it out.
     """
 
-    def __init__(self, folder, *, prefix: str):
+    def __init__(self, folder):
         self.folder = pathlib.Path(folder)
         if not self.folder.is_dir():
             raise FileNotFoundError(f"There is no folder {self.folder}.")
-        self.prefix = prefix
-        self.config = self._read_json("config.json")
+        self.prefix = ""
+        self.config = read_json(self.folder / "config.json")
         self.generation_config = None
         if (self.folder / _GENERATION).is_file():
-            self.generation_config = self._read_json(_GENERATION)
-        self._files = self._find_tensors()
+            self.generation_config = read_json(self.folder / _GENERATION)
+        self._files = TensorFiles(self.folder)
         self._planned = []
 
     def setting(self, field: str, default=None):
@@ -96,33 +98,47 @@ class Checkpoint:
         """Whether there is a tensor of this name."""
         return self._real_name(name) is not None
 
+    def shape(self, name: str) -> tuple[int, ...]:
+        """The shape of a tensor, which is not read for it."""
+        return self._files.shape(self._found(name))
+
     def tensor(self, name: str) -> np.ndarray:
         """Read a tensor, as float32."""
-        real_name = self._real_name(name)
-        if real_name is None:
-            raise ValueError(f"{self.folder} holds no tensor {name!r}.")
-        with _open(self._files[real_name]) as file:
-            return np.asarray(file.get_tensor(real_name), "float32")
+        return self._files.read(self._found(name))
 
-    def plan(self, variable, value: np.ndarray, name: str):
-        """Note that a weight is to get a value, if it fits."""
+    def plan(self, variable, *names: str, change: Callable = np.asarray):
+        """Note that a weight is to be read from tensors, if they fit.
+
+        Args:
+            variable: The weight. Splitting axes, features into heads, needs
+                no `change`.
+            names: Of the tensors, in most cases one.
+            change: From the tensors, as arrays, to the value, such as
+                `np.transpose`.
+        """
+        # Arrays of these shapes that take no memory.
+        shapes = [self.shape(name) for name in names]
+        found = change(*(np.broadcast_to(np.float32(0), x) for x in shapes))
         wanted = tuple(variable.shape)
-        if not _splits(value.shape, wanted):
+        if not _splits(found.shape, wanted):
             raise ValueError(
-                f"The tensor {name!r} of {self.folder} does not fit the "
-                f"settings in config.json: it gives {value.shape} where "
+                f"The tensor {names[0]!r} of {self.folder} does not fit the "
+                f"settings in config.json: it gives {found.shape} where "
                 f"{wanted} is wanted."
             )
-        self._planned.append((variable, value.reshape(wanted)))
+        self._planned.append((variable, names, change))
 
-    def finish(self, model, *, fresh=()):
-        """Assign everything that was planned, once it is known to be all.
+    def finish(self, model, *, fresh=(), unused: str = ""):
+        """Read everything that was planned, once it is known to be all.
 
         Args:
             model: The model, every weight of which must have been planned.
             fresh: Layers that keep the weights they were made with.
+            unused: A pattern of the names of tensors, without prefix, that
+                the folder may hold beside those planned. Others are refused:
+                a model without them would not be the one in the folder.
         """
-        known = {id(variable) for variable, _ in self._planned}
+        known = {id(variable) for variable, _, _ in self._planned}
         known |= {id(weight) for layer in fresh for weight in layer.weights}
         missing = [
             variable.path
@@ -131,8 +147,16 @@ class Checkpoint:
         ]
         if missing:
             raise ValueError(f"{self.folder} gives no value to {missing}.")
-        for variable, value in self._planned:
-            variable.assign(value)
+        self._refuse_rest(unused)
+        total = len(self._planned)
+        with WaitNotice(
+            "keras_attn.models", f"reading {self.folder}"
+        ) as notice:
+            for number, (variable, names, change) in enumerate(self._planned):
+                if number % max(total // 10, 1) == 0:
+                    notice.say(f"reading {self.folder}, {number} of {total}")
+                value = change(*map(self.tensor, names))
+                variable.assign(value.reshape(variable.shape))
 
     def encoder_block(
         self, block, name: str, *, attention: str, norms: tuple[str, str]
@@ -161,87 +185,56 @@ class Checkpoint:
 
     def dense(self, layer, name: str):
         """Plan a linear map; torch keeps W transposed."""
-        self._kernel(layer, self.tensor(f"{name}.weight").T, name)
+        self._kernel(layer, name, np.transpose)
 
     def convolution(self, layer, name: str):
         """Plan a linear map that GPT-2 keeps as W itself."""
-        self._kernel(layer, self.tensor(f"{name}.weight"), name)
+        self._kernel(layer, name, np.asarray)
 
     def norm(self, layer, name: str):
         """Plan a layer normalisation, under its new names or the old ones."""
         old = not self.has(f"{name}.weight")
         gamma, beta = ("gamma", "beta") if old else ("weight", "bias")
-        for variable, part in ((layer.gamma, gamma), (layer.beta, beta)):
-            full = f"{name}.{part}"
-            self.plan(variable, self.tensor(full), full)
+        self.plan(layer.gamma, f"{name}.{gamma}")
+        self.plan(layer.beta, f"{name}.{beta}")
 
     def table(self, variable, name: str, *, skip: int = 0):
         """Plan an embedding, without its first rows."""
-        self.plan(variable, self.tensor(name)[skip:], name)
+        self.plan(variable, name, change=lambda table: table[skip:])
 
-    def _kernel(self, layer, kernel, name):
-        self.plan(layer.kernel, kernel, f"{name}.weight")
+    def _kernel(self, layer, name, change):
+        self.plan(layer.kernel, f"{name}.weight", change=change)
         if layer.bias is not None:
-            self.plan(layer.bias, self.tensor(f"{name}.bias"), f"{name}.bias")
+            self.plan(layer.bias, f"{name}.bias")
 
     def _real_name(self, name):
         for real_name in (self.prefix + name, name):
-            if real_name in self._files:
+            if real_name in self._files.names:
                 return real_name
         return None
 
-    def _find_tensors(self):
-        if (self.folder / _INDEX).is_file():
-            names = self._read_json(_INDEX).get("weight_map")
-            if not isinstance(names, dict):
-                raise ValueError(
-                    f"{self.folder / _INDEX} has no field 'weight_map'."
-                )
-        elif (self.folder / _ONE_FILE).is_file():
-            with _open(self.folder / _ONE_FILE) as file:
-                names = dict.fromkeys(file.keys(), _ONE_FILE)
-        else:
-            raise FileNotFoundError(
-                f"{self.folder} holds no weights: neither {_ONE_FILE} nor "
-                f"{_INDEX}. Older checkpoints (*.bin) are saved again by "
-                "transformers' `save_pretrained`."
-            )
-        paths = {
-            name: inside(self.folder, file, named_by=_INDEX)
-            for name, file in names.items()
+    def _found(self, name):
+        real_name = self._real_name(name)
+        if real_name is None:
+            raise ValueError(f"{self.folder} holds no tensor {name!r}.")
+        return real_name
+
+    def _refuse_rest(self, unused):
+        planned = {
+            self._real_name(name)
+            for _, names, _ in self._planned
+            for name in names
         }
-        for path in sorted(set(paths.values())):
-            if not path.is_file():
-                raise FileNotFoundError(
-                    f"{self.folder} lacks {path.relative_to(self.folder)}, "
-                    f"which {_INDEX} names."
-                )
-        return paths
-
-    def _read_json(self, name):
-        path = self.folder / name
-        if not path.is_file():
-            raise FileNotFoundError(f"There is no file {path}.")
-        try:
-            fields = json.loads(path.read_text(encoding="utf-8"))
-        except ValueError as error:
-            raise ValueError(f"{path} is not valid JSON: {error}") from None
-        if not isinstance(fields, dict):
-            raise ValueError(f"{path} is not a JSON object with fields.")
-        return fields
-
-
-@contextlib.contextmanager
-def _open(path):
-    safetensors = require("safetensors", extra="pretrained")
-    try:
-        with safetensors.safe_open(path, framework="np") as file:
-            yield file
-    except safetensors.SafetensorError as error:
-        raise ValueError(
-            f"{path} cannot be read: {error}. The file is damaged or its "
-            "download was not finished."
-        ) from error
+        rest = [
+            name
+            for name in sorted(self._files.names - planned)
+            if not re.fullmatch(unused, name.removeprefix(self.prefix))
+        ]
+        if rest:
+            raise ValueError(
+                f"{self.folder} holds tensors that the model has no place for: "
+                f"{rest[:5]}{' and more' if len(rest) > 5 else ''}."
+            )
 
 
 def _splits(shape, wanted):

@@ -1,6 +1,7 @@
 """What every model here is: a functional model that knows its arguments."""
 
 import functools
+from collections.abc import Callable
 from typing import ClassVar
 
 import keras
@@ -10,6 +11,7 @@ from keras_attn.base.seed_state import seed_state_of
 from keras_attn.base.tracking import hidden_children
 from keras_attn.models import constructor_call
 from keras_attn.models import prompts
+from keras_attn.models.checkpoint import Checkpoint
 from keras_attn.training.distribution.distributed_fit import DistributedFit
 
 
@@ -31,6 +33,10 @@ class PresetModel(DistributedFit, keras.Model):
     # The constructor's arguments of published sizes, by name. A subclass has
     # those of its model, or its own.
     presets: ClassVar[dict[str, dict]] = {}
+
+    # Functions `read(cls, checkpoint, **overrides)` that make the model of a
+    # Hugging Face folder, by the `model_type` in its config.json.
+    readers: ClassVar[dict[str, Callable]] = {}
 
     def __init_subclass__(cls, **kwargs):
         super().__init_subclass__(**kwargs)
@@ -63,6 +69,32 @@ class PresetModel(DistributedFit, keras.Model):
                 f"Received: {name!r}"
             )
         return cls(**{**cls.presets[name], **overrides})
+
+    @classmethod
+    def from_huggingface(cls, folder, **overrides):
+        """Read a model that Hugging Face's `save_pretrained` wrote.
+
+        Args:
+            folder: Holds `config.json` and the weights (safetensors).
+            overrides: Arguments of the constructor, such as `dtype`.
+        """
+        return cls.from_checkpoint(Checkpoint(folder), **overrides)
+
+    @classmethod
+    def from_checkpoint(cls, checkpoint: Checkpoint, **overrides):
+        """Make the model of a folder; see `from_huggingface`."""
+        kind = checkpoint.config.get("model_type")
+        if kind not in cls.readers:
+            raise ValueError(
+                f"{checkpoint.folder / 'config.json'} has model_type="
+                f"{kind!r}; {cls.__name__} reads {sorted(cls.readers)}."
+            )
+        return cls.readers[kind](cls, checkpoint, **overrides)
+
+    @classmethod
+    def checkpoint_task(cls, checkpoint: Checkpoint) -> dict:
+        """Arguments that a folder's `architectures` stand for."""
+        return {}
 
     def get_config(self):
         call = constructor_call.outermost(self)

@@ -15,31 +15,68 @@ _HEADS = {
 _COUNTING = ("classification", "token_classification")
 
 
-def read(cls: type, folder, *, head=None, num_classes=None):
+# Our heads, by the ends of the names of classes.
+_TASKS = {
+    "Model": None,
+    "ForMaskedLM": "masked_lm",
+    "ForNextSentencePrediction": "next_sentence",
+    "ForPreTraining": "pretraining",
+    "ForSequenceClassification": "classification",
+    "ForTokenClassification": "token_classification",
+}
+
+# Heads of other tasks than the one asked for, and a buffer.
+_UNUSED = r"(cls|classifier|qa_outputs|pooler)\..*|embeddings\.position_ids"
+
+
+def head_of(checkpoint: Checkpoint) -> str | None:
+    """Our head of the model that a folder was saved from."""
+    (name,) = checkpoint.config.get("architectures") or ["Model"]
+    endings = [ending for ending in _TASKS if name.endswith(ending)]
+    if not endings:
+        raise ValueError(
+            f"{checkpoint.folder / 'config.json'} has architectures="
+            f"{[name]}; supported are those that end with {list(_TASKS)}."
+        )
+    head = _TASKS[endings[0]]
+    classes = f"{_HEADS['classification']}.weight"
+    if head == "classification" and checkpoint.shape(classes)[0] == 1:
+        return "regression"
+    return head
+
+
+def read(
+    cls: type,
+    checkpoint: Checkpoint,
+    *,
+    head: str | None = None,
+    num_classes: int | None = None,
+    **overrides,
+):
     """Make a `BERT` with the weights of a folder.
 
     Args:
         cls: The class to make.
-        folder: Written by `save_pretrained` of a BERT model.
+        checkpoint: Written by `save_pretrained` of a BERT model.
         head: The head to read; where the folder has none, as for a task that
             it was not trained for, the head keeps its random weights.
         num_classes: As for the constructor; those of the folder if not
             given.
+        overrides: Further arguments of the constructor.
     """
-    checkpoint = Checkpoint(folder, prefix="bert.")
+    checkpoint.prefix = "bert."
     if head in ("masked_lm", "pretraining"):
         checkpoint.expect(tie_word_embeddings=True)
     checkpoint.expect(
-        model_type="bert",
         position_embedding_type="absolute",
         is_decoder=False,
         add_cross_attention=False,
     )
     classes = f"{_HEADS['classification']}.weight"
     if num_classes is None and head in _COUNTING and checkpoint.has(classes):
-        num_classes = len(checkpoint.tensor(classes))
-    model = cls(
-        checkpoint.setting("vocab_size"),
+        num_classes = checkpoint.shape(classes)[0]
+    settings = dict(
+        vocabulary_size=checkpoint.setting("vocab_size"),
         num_layers=checkpoint.setting("num_hidden_layers"),
         num_heads=checkpoint.setting("num_attention_heads"),
         units=checkpoint.setting("hidden_size"),
@@ -53,6 +90,7 @@ def read(cls: type, folder, *, head=None, num_classes=None):
         head=head,
         num_classes=num_classes,
     )
+    model = cls(**settings | overrides)
     encoder, name = model.encoder, "embeddings"
     for variable, table in (
         (model.embedding.embeddings, "word_embeddings"),
@@ -82,7 +120,7 @@ def read(cls: type, folder, *, head=None, num_classes=None):
             _plan_masked_lm(checkpoint, layer, bias)
         else:
             checkpoint.dense(layer, name)
-    checkpoint.finish(model, fresh=fresh)
+    checkpoint.finish(model, fresh=fresh, unused=_UNUSED)
     return model
 
 

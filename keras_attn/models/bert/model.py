@@ -1,5 +1,7 @@
 """The bidirectional encoder, with a head for each of its tasks."""
 
+from typing import ClassVar
+
 import keras
 
 from keras_attn.blocks.encoder import EncoderBlock
@@ -59,6 +61,7 @@ class BERT(PresetModel):
     """
 
     presets = PRESETS
+    readers: ClassVar = {"bert": from_bert.read}
 
     def __init__(
         self,
@@ -184,7 +187,12 @@ class BERT(PresetModel):
 
     @classmethod
     def from_huggingface(
-        cls, folder, *, head: str | None = None, num_classes: int | None = None
+        cls,
+        folder,
+        *,
+        head: str | None = None,
+        num_classes: int | None = None,
+        **overrides,
     ) -> "BERT":
         """Read a BERT that Hugging Face's `save_pretrained` wrote.
 
@@ -193,8 +201,16 @@ class BERT(PresetModel):
             head: As for the constructor. A head that the folder does not hold
                 keeps its random weights, to be fine-tuned.
             num_classes: As for the constructor; the folder's if not given.
+            overrides: Further arguments of the constructor, such as `dtype`.
         """
-        return from_bert.read(cls, folder, head=head, num_classes=num_classes)
+        return super().from_huggingface(
+            folder, head=head, num_classes=num_classes, **overrides
+        )
+
+    @classmethod
+    def checkpoint_task(cls, checkpoint):
+        """The head that a folder's `architectures` name."""
+        return {"head": from_bert.head_of(checkpoint)}
 
     def sequence(self, inputs):
         """Return (batch, length, units) vectors, before any head.

@@ -1,25 +1,30 @@
 """Hugging Face's GPT-2 as our GPT."""
 
+import operator
+
 from keras_attn.models.checkpoint import Checkpoint
 
+# Buffers of the causal mask, and the tied matrix of the logits.
+_UNUSED = r"h\.\d+\.attn\.(masked_)?bias|lm_head\.weight"
 
-def read(cls: type, folder):
+
+def read(cls: type, checkpoint: Checkpoint, **overrides):
     """Make a `GPT` with the weights of a folder.
 
     Args:
         cls: The class to make.
-        folder: Written by `save_pretrained` of a GPT-2 model.
+        checkpoint: Written by `save_pretrained` of a GPT-2 model.
+        overrides: Arguments of the constructor.
     """
-    checkpoint = Checkpoint(folder, prefix="transformer.")
+    checkpoint.prefix = "transformer."
     checkpoint.expect(
-        model_type="gpt2",
         scale_attn_weights=True,
         scale_attn_by_inverse_layer_idx=False,
         add_cross_attention=False,
     )
     tied = checkpoint.setting("tie_word_embeddings", True)
-    model = cls(
-        checkpoint.setting("vocab_size"),
+    settings = dict(
+        vocabulary_size=checkpoint.setting("vocab_size"),
         num_layers=checkpoint.setting("n_layer"),
         num_heads=checkpoint.setting("n_head"),
         units=checkpoint.setting("n_embd"),
@@ -31,6 +36,7 @@ def read(cls: type, folder):
         tie_embeddings=tied,
         pad_id=checkpoint.config.get("pad_token_id"),
     )
+    model = cls(**settings | overrides)
     stack = model.stack
     checkpoint.table(model.embedding.embeddings, "wte.weight")
     checkpoint.table(stack.position_embedding.embeddings, "wpe.weight")
@@ -47,20 +53,19 @@ def read(cls: type, folder):
     checkpoint.norm(stack.last_norm, "ln_f")
     if not tied:
         checkpoint.dense(model.project, "lm_head")
-    checkpoint.finish(model)
+    checkpoint.finish(model, unused=_UNUSED)
     return model
 
 
 def _plan_heads(checkpoint, attention, name):
     """Query, key and value stand side by side in one matrix."""
-    kernel = checkpoint.tensor(f"{name}.weight")
-    bias = checkpoint.tensor(f"{name}.bias")
-    width = bias.shape[0] // 3
+    width = checkpoint.shape(f"{name}.weight")[-1] // 3
     layers = (attention.query_dense, attention.key_dense, attention.value_dense)
     for number, layer in enumerate(layers):
         part = slice(number * width, (number + 1) * width)
-        for variable, value in (
-            (layer.kernel, kernel[:, part]),
-            (layer.bias, bias[part]),
-        ):
-            checkpoint.plan(variable, value, name)
+        for variable, kind in ((layer.kernel, "weight"), (layer.bias, "bias")):
+            checkpoint.plan(
+                variable,
+                f"{name}.{kind}",
+                change=operator.itemgetter((..., part)),
+            )

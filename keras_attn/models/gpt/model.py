@@ -1,5 +1,7 @@
 """The decoder-only Transformer."""
 
+from typing import ClassVar
+
 import keras
 from keras import ops
 
@@ -53,6 +55,7 @@ class GPT(PresetModel):
     """
 
     presets = PRESETS
+    readers: ClassVar = {"gpt2": from_gpt2.read}
 
     def __init__(
         self,
@@ -139,15 +142,6 @@ class GPT(PresetModel):
         """Describe what `call` returns."""
         tokens = inputs["tokens"] if _is_packed(inputs) else inputs
         return super().compute_output_spec(tokens, training, mask)
-
-    @classmethod
-    def from_huggingface(cls, folder) -> "GPT":
-        """Read a GPT-2 that Hugging Face's `save_pretrained` wrote.
-
-        Args:
-            folder: Holds `config.json` and the weights (safetensors).
-        """
-        return from_gpt2.read(cls, folder)
 
     def prompt(self, inputs):
         """Part prompts into what `encode` reads and the token that follows.

@@ -11,16 +11,22 @@ _UNUSED_POSITIONS = 2
 _DEFAULT_END_ID = 2
 
 
-def read(cls: type, folder):
+# Names under which the one embedding stands again.
+_UNUSED = (
+    r"lm_head\.weight|(en|de)coder\.embed_tokens\.weight|final_logits_bias"
+)
+
+
+def read(cls: type, checkpoint: Checkpoint, **overrides):
     """Make a `Transformer` with the weights of a folder.
 
     Args:
         cls: The class to make.
-        folder: Written by `save_pretrained` of a BART model.
+        checkpoint: Written by `save_pretrained` of a BART model.
+        overrides: Arguments of the constructor.
     """
-    checkpoint = Checkpoint(folder, prefix="model.")
+    checkpoint.prefix = "model."
     checkpoint.expect(
-        model_type="bart",
         tie_word_embeddings=True,
         normalize_before=False,
         normalize_embedding=True,
@@ -28,8 +34,8 @@ def read(cls: type, folder):
     )
     for part in ("attention_heads", "ffn_dim"):
         _expect_same(checkpoint, f"encoder_{part}", f"decoder_{part}")
-    model = cls(
-        checkpoint.setting("vocab_size"),
+    settings = dict(
+        vocabulary_size=checkpoint.setting("vocab_size"),
         num_layers=checkpoint.setting("encoder_layers"),
         num_decoder_layers=checkpoint.setting("decoder_layers"),
         num_heads=checkpoint.setting("encoder_attention_heads"),
@@ -44,6 +50,7 @@ def read(cls: type, folder):
         pad_id=checkpoint.config.get("pad_token_id", 1),
         forced_end_id=_forced_end_id(checkpoint),
     )
+    model = cls(**settings | overrides)
     checkpoint.table(model.target_embedding.embeddings, "shared.weight")
     for stack, name in ((model.encoder, "encoder"), (model.decoder, "decoder")):
         checkpoint.table(
@@ -61,7 +68,7 @@ def read(cls: type, folder):
             f"{checkpoint.folder} has a final_logits_bias that is not 0, "
             "which is not supported."
         )
-    checkpoint.finish(model)
+    checkpoint.finish(model, unused=_UNUSED)
     return model
 
 

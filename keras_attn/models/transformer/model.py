@@ -1,5 +1,7 @@
 """The encoder-decoder Transformer."""
 
+from typing import ClassVar
+
 import keras
 from keras import ops
 
@@ -54,6 +56,7 @@ class Transformer(EncoderDecoder):
     """
 
     presets = PRESETS
+    readers: ClassVar = {"bart": from_bart.read}
 
     def __init__(
         self,
@@ -133,15 +136,6 @@ class Transformer(EncoderDecoder):
         self.encoder = encoder
         self.decoder = decoder
         self.forced_end_id = forced_end_id
-
-    @classmethod
-    def from_huggingface(cls, folder) -> "Transformer":
-        """Read a BART that Hugging Face's `save_pretrained` wrote.
-
-        Args:
-            folder: Holds `config.json` and the weights (safetensors).
-        """
-        return from_bart.read(cls, folder)
 
     def memory(self, source):
         """Return the memory of (rows, source) ids: (rows, source, units)."""

@@ -12,17 +12,21 @@ _KINDS = {
 }
 
 
-def read(cls: type, folder):
+# Of bare models, which none of our outputs passes.
+_UNUSED = r"pooler\.dense\.(weight|bias)"
+
+
+def read(cls: type, checkpoint: Checkpoint, **overrides):
     """Make a `ViT` with the weights of a folder.
 
     Args:
         cls: The class to make.
-        folder: Written by `save_pretrained` of a ViT or DeiT model, with a
-            head for classes or without; DeiT's head must be that of both its
-            class tokens.
+        checkpoint: Written by `save_pretrained` of a ViT or DeiT model, with
+            a head for classes or without; DeiT's head must be that of both
+            its class tokens.
+        overrides: Arguments of the constructor.
     """
-    checkpoint = Checkpoint(folder, prefix="")
-    kind = checkpoint.choose("model_type", {k: k for k in _KINDS}, "vit")
+    kind = checkpoint.config["model_type"]
     checkpoint.prefix, class_tokens = _KINDS[kind]
     heads = ["classifier"]
     if kind == "deit":
@@ -36,10 +40,12 @@ def read(cls: type, folder):
     classes = f"{heads[0]}.weight"
     num_classes = None
     if checkpoint.has(classes):
-        num_classes = len(checkpoint.tensor(classes))
+        num_classes = checkpoint.shape(classes)[0]
     qkv_bias = checkpoint.config.get("qkv_bias", True)
-    model = cls(
-        as_pair(checkpoint.config.get("image_size", 224), "image_size"),
+    settings = dict(
+        image_size=as_pair(
+            checkpoint.config.get("image_size", 224), "image_size"
+        ),
         patch_size=as_pair(
             checkpoint.config.get("patch_size", 16), "patch_size"
         ),
@@ -60,6 +66,7 @@ def read(cls: type, folder):
         },
         attention={"use_bias": qkv_bias, "use_output_bias": True},
     )
+    model = cls(**settings | overrides)
     _plan_embedding(checkpoint, model.embedding, class_tokens)
     for number, block in enumerate(model.encoder.blocks):
         checkpoint.encoder_block(
@@ -73,22 +80,27 @@ def read(cls: type, folder):
         dense = (model.head.class_dense, model.head.distillation_dense)
         for layer, name in zip(dense, heads, strict=False):
             checkpoint.dense(layer, name)
-    checkpoint.finish(model)
+    checkpoint.finish(model, unused=_UNUSED)
     return model
 
 
 def _plan_embedding(checkpoint, embedding, class_tokens):
     name = "embeddings.patch_embeddings.projection"
-    # torch's convolutions keep (units, channels, height, width).
-    kernel = checkpoint.tensor(f"{name}.weight").transpose(2, 3, 1, 0)
     projection = embedding.patch_embedding.projection
-    kernel = kernel.reshape(-1, kernel.shape[-1])
-    checkpoint.plan(projection.kernel, kernel, f"{name}.weight")
+    checkpoint.plan(projection.kernel, f"{name}.weight", change=_patch_kernel)
     checkpoint.table(projection.bias, f"{name}.bias")
-    tokens = [checkpoint.tensor(f"embeddings.{x}")[0] for x in class_tokens]
     checkpoint.plan(
-        embedding.class_token.embeddings, np.concatenate(tokens), "class tokens"
+        embedding.class_token.embeddings,
+        *(f"embeddings.{token}" for token in class_tokens),
+        change=lambda *tokens: np.concatenate(tokens, axis=1)[0],
     )
-    name = "embeddings.position_embeddings"
-    table = embedding.position_embedding.embeddings
-    checkpoint.plan(table, checkpoint.tensor(name)[0], name)
+    checkpoint.plan(
+        embedding.position_embedding.embeddings,
+        "embeddings.position_embeddings",
+        change=lambda table: table[0],
+    )
+
+
+def _patch_kernel(kernel):
+    """torch's convolutions keep (units, channels, height, width)."""
+    return kernel.transpose(2, 3, 1, 0).reshape(-1, kernel.shape[0])

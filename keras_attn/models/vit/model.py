@@ -1,5 +1,7 @@
 """The vision transformer, in the forms of its papers."""
 
+from typing import ClassVar
+
 import keras
 
 from keras_attn.base import argument_checks
@@ -74,6 +76,7 @@ class ViT(PresetModel):
     """
 
     presets = PRESETS
+    readers: ClassVar = {"vit": from_vit.read, "deit": from_vit.read}
 
     def __init__(
         self,
@@ -178,15 +181,6 @@ class ViT(PresetModel):
         self.head = head
         self.grid = embedding.grid
         self.num_class_tokens = num_class_tokens
-
-    @classmethod
-    def from_huggingface(cls, folder) -> "ViT":
-        """Read a ViT or DeiT that Hugging Face's `save_pretrained` wrote.
-
-        Args:
-            folder: Holds `config.json` and the weights (safetensors).
-        """
-        return from_vit.read(cls, folder)
 
     def __call__(self, inputs, *args, **kwargs):
         check_image_size(inputs, self.inputs[0].shape, _RESIZE)

@@ -120,7 +120,7 @@ def test_classes_are_counted_in_the_folder(tmp_path):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"model_type": "roberta"}, "model_type='roberta'; only 'bert'"),
+        ({"model_type": "bort"}, "model_type='bort'; BERT reads"),
         ({"hidden_act": "mish9"}, "hidden_act='mish9'"),
         (
             {"position_embedding_type": "relative_key"},

@@ -108,7 +108,7 @@ def test_reads_names_with_and_without_prefix(prefix, tmp_path):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"model_type": "llama"}, "model_type='llama'; only 'gpt2'"),
+        ({"model_type": "llama"}, "model_type='llama'; GPT reads"),
         ({"activation_function": "swish9"}, "activation_function='swish9'"),
         ({"scale_attn_weights": False}, "scale_attn_weights=False"),
         (
@@ -136,7 +136,9 @@ def test_what_is_not_supported_is_named(settings, message, tmp_path):
 def test_a_joined_matrix_of_the_wrong_size_is_named(tmp_path):
     more = {"h.0.attn.c_attn.bias": (12,)}
     folders.write(tmp_path, folders.gpt2, more=more)
-    with pytest.raises(ValueError, match=r"'h.0.attn.c_attn' .* does not fit"):
+    with pytest.raises(
+        ValueError, match=r"'h.0.attn.c_attn.bias' .* does not fit"
+    ):
         GPT.from_huggingface(tmp_path)
 
 

@@ -178,7 +178,7 @@ def test_tables_of_positions_lose_their_unused_rows(tmp_path):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"model_type": "mbart"}, "model_type='mbart'; only 'bart'"),
+        ({"model_type": "mbart"}, "model_type='mbart'; Transformer reads"),
         ({"activation_function": "mish9"}, "activation_function='mish9'"),
         ({"tie_word_embeddings": False}, "tie_word_embeddings=False"),
         ({"normalize_before": True}, "normalize_before=True"),
