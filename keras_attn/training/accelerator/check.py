@@ -4,13 +4,10 @@ import dataclasses
 import importlib.metadata
 import importlib.util
 import json
-import os
-import pathlib
-import subprocess
 import sys
-import tempfile
 
 from keras_attn.training.accelerator import chips
+from keras_attn.training.accelerator import own_process
 from keras_attn.training.accelerator.lower import lower
 
 
@@ -94,14 +91,15 @@ def accelerator_check(
             of the same shape, such as a cache.
         target: A chip: "v4", "v5e", "v5p", "v6e", "a100", "h100", "l4" or
             "t4".
-        timeout: Seconds after which the compiler is stopped.
+        timeout: Seconds after which the compiler is stopped, and before it the
+            TPU build that lowers.
 
     Returns:
         An `AcceleratorCheck`.
     """
     require(target)
     tpu = not chips.find(target).gpu
-    module, build = lower(step, specs, donate, tpu=tpu)
+    module, build = lower(step, specs, donate, tpu=tpu, timeout=timeout)
     return AcceleratorCheck(
         target=target,
         lowered_by=build,
@@ -137,24 +135,14 @@ def _importable(name):
 
 def _compile_elsewhere(target, module, timeout):
     """Compile in a new process: jax's XLA and TensorFlow's do not mix."""
-    script = pathlib.Path(__file__).with_name("compile_only.py")
-    chip = json.dumps(chips.find(target).description())
-    with tempfile.TemporaryDirectory() as folder:
-        source = pathlib.Path(folder, "module.stablehlo")
-        answer = pathlib.Path(folder, "answer.json")
-        source.write_text(module)
-        process = subprocess.run(
-            [sys.executable, script, chip, source, answer],
-            capture_output=True,
-            text=True,
-            timeout=timeout,
-            # libtpu lets one process in at a time, because a chip serves one;
-            # to compile, it needs none.
-            env={**os.environ, "ALLOW_MULTIPLE_LIBTPU_LOAD": "1"},
-        )
-        if process.returncode:
-            raise RuntimeError(
-                f"The compiler for {target!r} failed with status "
-                f"{process.returncode}:\n{process.stderr[-2000:]}"
-            )
-        return json.loads(answer.read_text())
+    return own_process.ask(
+        "compile_only.py",
+        module.encode(),
+        json.dumps(chips.find(target).description()),
+        python=sys.executable,
+        name=f"The compiler for {target!r}",
+        timeout=timeout,
+        # libtpu lets one process in at a time, because a chip serves one; to
+        # compile, it needs none.
+        ALLOW_MULTIPLE_LIBTPU_LOAD="1",
+    )

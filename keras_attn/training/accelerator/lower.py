@@ -1,22 +1,21 @@
 """A step as StableHLO, lowered by TensorFlow for a kind of chip."""
 
 import importlib.metadata
-import json
-import os
 import pathlib
 import re
-import subprocess
 import sys
-import tempfile
 
 import tensorflow as tf
 
 from keras_attn.ops.fused.target import lowered_for
+from keras_attn.training.accelerator import own_process
 from keras_attn.training.accelerator import stablehlo
 from keras_attn.training.accelerator.functional import functional_step
 
 
-def lower(step, specs, donate=(), *, tpu: bool) -> tuple[str, str]:
+def lower(
+    step, specs, donate=(), *, tpu: bool, timeout: float | None = None
+) -> tuple[str, str]:
     """Write a step as StableHLO that jax can read.
 
     For a TPU it is lowered by TensorFlow's TPU build, where that is installed:
@@ -26,6 +25,7 @@ def lower(step, specs, donate=(), *, tpu: bool) -> tuple[str, str]:
     Args:
         step, specs, donate: As for `accelerator_check`.
         tpu: Whether it is for a TPU.
+        timeout: Seconds after which the TPU build is stopped.
 
     Returns:
         The module, and the build of TensorFlow that lowered it.
@@ -63,7 +63,7 @@ def lower(step, specs, donate=(), *, tpu: bool) -> tuple[str, str]:
             graph, updated = functional_step(
                 flat_step.get_concrete_function(*given)
             )
-            module, build = _lower_elsewhere(python, graph)
+            module, build = _lower_elsewhere(python, graph, timeout)
             donated += updated
     module = stablehlo.with_donated(module, donated)
     module = stablehlo.without_copies(module)
@@ -97,29 +97,15 @@ def _check_spec(spec):
         )
 
 
-def _lower_elsewhere(python, graph):
+def _lower_elsewhere(python, graph, timeout):
     """Lower in a process of the TPU build's own."""
-    script = pathlib.Path(__file__).with_name("tpu_build.py")
-    with tempfile.TemporaryDirectory() as folder:
-        source = pathlib.Path(folder, "graph.pb")
-        answer = pathlib.Path(folder, "answer.json")
-        source.write_bytes(graph.SerializeToString())
-        # TensorFlow tells its children where it found a libtpu of its own.
-        environment = {
-            k: v for k, v in os.environ.items() if k != "TPU_LIBRARY_PATH"
-        }
-        process = subprocess.run(
-            [python, script, source, answer],
-            capture_output=True,
-            text=True,
-            env=environment,
-        )
-        if process.returncode:
-            raise RuntimeError(
-                f"TensorFlow's TPU build at {python} failed with status "
-                f"{process.returncode}:\n{process.stderr[-2000:]}"
-            )
-        found = json.loads(answer.read_text())
+    found = own_process.ask(
+        "tpu_build.py",
+        graph.SerializeToString(),
+        python=python,
+        name=f"TensorFlow's TPU build at {python}",
+        timeout=timeout,
+    )
     if "error" in found:
         raise _refusal(found["error"], found["build"])
     return found["module"], found["build"]
