@@ -97,6 +97,7 @@ MAY_IMPORT_WITHIN = {
     },
 }
 MAY_IMPORT_TENSORFLOW = {
+    "base",
     "image",
     "ops",
     "modifiers",

@@ -1,11 +1,15 @@
 """A Hugging Face model on disk: its settings and its weights."""
 
+import dataclasses
+import math
 import pathlib
 import re
 from collections.abc import Callable
 
 import numpy as np
 
+from keras_attn.base.variables import assign_rows
+from keras_attn.base.variables import without_initial_values
 from keras_attn.base.wait_notice import WaitNotice
 from keras_attn.models.tensor_files import TensorFiles
 from keras_attn.models.tensor_files import read_json
@@ -18,6 +22,20 @@ _ACTIVATIONS = {
     "relu": "relu",
     "silu": "silu",
 }
+
+
+# Numbers that are read at once.
+_BLOCK = 4_000_000
+
+
+@dataclasses.dataclass(frozen=True)
+class _Rows:
+    """Leaves out the first rows, and nothing else."""
+
+    skip: int
+
+    def __call__(self, table):
+        return table[self.skip :]
 
 
 class Checkpoint:
@@ -50,6 +68,12 @@ class Checkpoint:
             self.generation_config = read_json(self.folder / _GENERATION)
         self._files = TensorFiles(self.folder)
         self._planned = []
+        self._initial_values = None
+
+    def make(self, cls: type, **arguments):
+        """Make a model whose weights `finish` reads; until then they are 0."""
+        with without_initial_values() as self._initial_values:
+            return cls(**arguments)
 
     def setting(self, field: str, default=None):
         """A number of `config.json`, which must be there without default."""
@@ -148,6 +172,10 @@ class Checkpoint:
         if missing:
             raise ValueError(f"{self.folder} gives no value to {missing}.")
         self._refuse_rest(unused)
+        if self._initial_values is not None:
+            self._initial_values.give(
+                weight for layer in fresh for weight in layer.weights
+            )
         total = len(self._planned)
         with WaitNotice(
             "keras_attn.models", f"reading {self.folder}"
@@ -155,8 +183,7 @@ class Checkpoint:
             for number, (variable, names, change) in enumerate(self._planned):
                 if number % max(total // 10, 1) == 0:
                     notice.say(f"reading {self.folder}, {number} of {total}")
-                value = change(*map(self.tensor, names))
-                variable.assign(value.reshape(variable.shape))
+                self._read(variable, names, change)
 
     def encoder_block(
         self, block, name: str, *, attention: str, norms: tuple[str, str]
@@ -200,7 +227,21 @@ class Checkpoint:
 
     def table(self, variable, name: str, *, skip: int = 0):
         """Plan an embedding, without its first rows."""
-        self.plan(variable, name, change=lambda table: table[skip:])
+        self.plan(variable, name, change=_Rows(skip))
+
+    def _read(self, variable, names, change):
+        if not isinstance(change, _Rows):
+            value = change(*map(self.tensor, names))
+            variable.assign(value.reshape(variable.shape))
+            return
+        # In blocks: of the largest tables no copy is held.
+        name = self._found(*names)
+        size, *others = self.shape(name)
+        block = max(_BLOCK // max(math.prod(others), 1), 1)
+        for start in range(change.skip, size, block):
+            rows = self._files.read_rows(name, start, min(start + block, size))
+            rows = rows.reshape(-1, *variable.shape[1:])
+            assign_rows(variable, start - change.skip, rows)
 
     def _kernel(self, layer, name, change):
         self.plan(layer.kernel, f"{name}.weight", change=change)

@@ -43,6 +43,12 @@ class TensorFiles:
         with _open(self._paths[name]) as file:
             return np.asarray(file.get_tensor(name), "float32")
 
+    def read_rows(self, name: str, start: int, stop: int) -> np.ndarray:
+        """Read some rows of a tensor, as float32."""
+        with _open(self._paths[name]) as file:
+            rows = file.get_slice(name)[start:stop]
+            return np.asarray(rows, "float32")
+
     def _find(self):
         if (self.folder / _INDEX).is_file():
             names = read_json(self.folder / _INDEX).get("weight_map")

@@ -16,8 +16,8 @@ def _norm(name, size=UNITS):
     return {f"{name}.weight": (size,), f"{name}.bias": (size,)}
 
 
-def gpt2():
-    """The settings and the shapes of a GPT-2."""
+def gpt2(**sizes):
+    """The settings and the shapes of a GPT-2, whose sizes may be others."""
     config = {
         "model_type": "gpt2",
         "vocab_size": 11,
@@ -26,20 +26,25 @@ def gpt2():
         "n_head": 2,
         "n_positions": 9,
         "n_inner": HIDDEN,
+        **sizes,
     }
-    shapes = {"wte.weight": (11, UNITS), "wpe.weight": (9, UNITS)}
-    for number in range(LAYERS):
+    units, hidden = config["n_embd"], config["n_inner"]
+    shapes = {
+        "wte.weight": (config["vocab_size"], units),
+        "wpe.weight": (config["n_positions"], units),
+    }
+    for number in range(config["n_layer"]):
         name = f"h.{number}"
         for part, rows, columns in (
-            ("attn.c_attn", UNITS, 3 * UNITS),
-            ("attn.c_proj", UNITS, UNITS),
-            ("mlp.c_fc", UNITS, HIDDEN),
-            ("mlp.c_proj", HIDDEN, UNITS),
+            ("attn.c_attn", units, 3 * units),
+            ("attn.c_proj", units, units),
+            ("mlp.c_fc", units, hidden),
+            ("mlp.c_proj", hidden, units),
         ):
             shapes[f"{name}.{part}.weight"] = (rows, columns)
             shapes[f"{name}.{part}.bias"] = (columns,)
-        shapes |= _norm(f"{name}.ln_1") | _norm(f"{name}.ln_2")
-    return config, shapes | _norm("ln_f")
+        shapes |= _norm(f"{name}.ln_1", units) | _norm(f"{name}.ln_2", units)
+    return config, shapes | _norm("ln_f", units)
 
 
 def bert():

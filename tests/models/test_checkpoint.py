@@ -1,4 +1,6 @@
 import json
+import subprocess
+import sys
 import time
 
 import keras
@@ -7,7 +9,9 @@ import pytest
 from safetensors.numpy import save_file
 
 from keras_attn.base import wait_notice
+from keras_attn.models import checkpoint as checkpoint_module
 from keras_attn.models.checkpoint import Checkpoint
+from tests.models import folders
 
 A = np.arange(6, dtype="float32").reshape(3, 2)
 B = np.array([7, 8, 9, 10], "float32")
@@ -213,3 +217,70 @@ def test_broken_json_is_named(folder, file):
     (folder / file).write_text("[1, 2]")
     with pytest.raises(ValueError, match=rf"{file} is not a JSON object"):
         read(folder)
+
+
+def test_large_tables_are_read_in_blocks(folder, monkeypatch):
+    monkeypatch.setattr(checkpoint_module, "_BLOCK", 4)  # two rows
+    table = np.arange(14, dtype="float32").reshape(7, 2)
+    (folder / "model.safetensors.index.json").unlink()
+    save_file({"table": table}, folder / "model.safetensors")
+    for skip in (0, 3):
+        variable = keras.Variable(np.zeros((7 - skip, 2), "float32"))
+        checkpoint = read(folder)
+        checkpoint.table(variable, "table", skip=skip)
+        checkpoint.finish(keras.Sequential([keras.Input((2,))]))
+        np.testing.assert_array_equal(variable, table[skip:])
+
+
+def test_a_fresh_layer_begins_with_its_own_values(folder):
+    def network():
+        ones = keras.layers.Dense(3, bias_initializer="ones")
+        return keras.Sequential([keras.Input((2,)), ones])
+
+    checkpoint = read(folder)
+    model = checkpoint.make(network)
+    assert not np.any(model.layers[0].bias)
+    checkpoint.finish(model, fresh=model.layers, unused=".*")
+    assert np.all(model.layers[0].bias.numpy() == 1)
+    assert np.any(model.layers[0].kernel)
+
+
+MEASURE = """
+import re, sys
+import tensorflow as tf
+from keras_attn import models
+
+def memory(name):
+    with open("/proc/self/status") as file:
+        return int(re.search(rf"{name}:\\s+(\\d+) kB", file.read())[1]) * 1024
+
+models.GPT(7, num_layers=1, num_heads=1, units=4)(tf.constant([[1]]))
+before = memory("VmRSS")
+with open("/proc/self/clear_refs", "w") as file:
+    file.write("5")  # forget the peak
+model = models.from_huggingface(sys.argv[1])
+print(memory("VmHWM") - before, 4 * model.count_params())
+"""
+
+
+@pytest.mark.slow
+def test_reading_takes_little_more_memory_than_the_weights(tmp_path):
+    rng = np.random.default_rng(0)
+    sizes = {"vocab_size": 32_000, "n_embd": 768, "n_layer": 12, "n_head": 12}
+    sizes |= {"n_positions": 1024, "n_inner": 3072}
+    shapes = folders.gpt2(**sizes)[1]
+    write_json(tmp_path, "config.json", model_type="gpt2", **sizes)
+    tensors = {
+        name: rng.standard_normal(shape, "float32")
+        for name, shape in shapes.items()
+    }
+    save_file(tensors, tmp_path / "model.safetensors")
+    run = subprocess.run(
+        [sys.executable, "-c", MEASURE, tmp_path],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    peak, weights = map(int, run.stdout.split())
+    assert weights > 400e6
+    assert weights < peak < 1.3 * weights

@@ -90,7 +90,7 @@ def read(
         head=head,
         num_classes=num_classes,
     )
-    model = cls(**settings | overrides)
+    model = checkpoint.make(cls, **settings | overrides)
     encoder, name = model.encoder, "embeddings"
     for variable, table in (
         (model.embedding.embeddings, "word_embeddings"),

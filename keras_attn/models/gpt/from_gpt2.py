@@ -36,7 +36,7 @@ def read(cls: type, checkpoint: Checkpoint, **overrides):
         tie_embeddings=tied,
         pad_id=checkpoint.config.get("pad_token_id"),
     )
-    model = cls(**settings | overrides)
+    model = checkpoint.make(cls, **settings | overrides)
     stack = model.stack
     checkpoint.table(model.embedding.embeddings, "wte.weight")
     checkpoint.table(stack.position_embedding.embeddings, "wpe.weight")

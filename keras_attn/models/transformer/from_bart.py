@@ -50,7 +50,7 @@ def read(cls: type, checkpoint: Checkpoint, **overrides):
         pad_id=checkpoint.config.get("pad_token_id", 1),
         forced_end_id=_forced_end_id(checkpoint),
     )
-    model = cls(**settings | overrides)
+    model = checkpoint.make(cls, **settings | overrides)
     checkpoint.table(model.target_embedding.embeddings, "shared.weight")
     for stack, name in ((model.encoder, "encoder"), (model.decoder, "decoder")):
         checkpoint.table(

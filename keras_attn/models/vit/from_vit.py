@@ -66,7 +66,7 @@ def read(cls: type, checkpoint: Checkpoint, **overrides):
         },
         attention={"use_bias": qkv_bias, "use_output_bias": True},
     )
-    model = cls(**settings | overrides)
+    model = checkpoint.make(cls, **settings | overrides)
     _plan_embedding(checkpoint, model.embedding, class_tokens)
     for number, block in enumerate(model.encoder.blocks):
         checkpoint.encoder_block(
