@@ -31,6 +31,10 @@ test: export XLA_FLAGS ?= --xla_backend_optimization_level=0
 test: .venv/test ## Run the quick tests
 	@$(PYTEST)
 
+# Tests fill the cores by running side by side: threads of one would only wait
+# for those of another.
+test test-slow: export TF_NUM_INTRAOP_THREADS ?= 1
+
 # One run for each kind, so that a kind without tests fails (pytest's status 5).
 test-slow: .venv/test .venv/peers .venv/accelerator ## Run slow, peers and accelerator tests
 	@$(PYTEST) -m "slow and not peers and not accelerator"
