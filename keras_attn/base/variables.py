@@ -12,6 +12,7 @@ class InitialValues:
         self._by_variable = {}
 
     def keep(self, variable, make):
+        """Note the function that makes a variable's initial value."""
         self._by_variable[id(variable)] = (variable, make)
 
     def give(self, variables):
@@ -26,8 +27,8 @@ class InitialValues:
 def without_initial_values():
     """Let variables that are made inside be 0.
 
-    Random numbers for what is overwritten at once would cost more time than
-    reading a large model, and half of its memory again.
+    Random numbers for what is overwritten at once would cost time, and memory
+    that the allocator keeps.
 
     Yields:
         The `InitialValues` that they would have had.

@@ -38,7 +38,7 @@ def test_the_head_is_found(name, classes, head, tmp_path):
     folders.write(
         tmp_path,
         folders.bert,
-        settings={"architectures": [name]},
+        settings={"architectures": [name, "Other"]},
         more={
             "classifier.weight": (classes, units),
             "classifier.bias": (classes,),

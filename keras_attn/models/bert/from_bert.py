@@ -31,7 +31,8 @@ _UNUSED = r"(cls|classifier|qa_outputs|pooler)\..*|embeddings\.position_ids"
 
 def head_of(checkpoint: Checkpoint) -> str | None:
     """Our head of the model that a folder was saved from."""
-    (name,) = checkpoint.config.get("architectures") or ["Model"]
+    # Of several, transformers takes the first.
+    name, *_ = checkpoint.config.get("architectures") or ["Model"]
     endings = [ending for ending in _TASKS if name.endswith(ending)]
     if not endings:
         raise ValueError(
