@@ -12,7 +12,7 @@ from keras_attn.blocks.gated_feed_forward import GatedFeedForward
 from keras_attn.blocks.residual import Residual
 
 # Gated networks by the names of their activations.
-GATED = {"swiglu": "silu", "geglu": "gelu"}
+GATED = {"swiglu": "silu", "geglu": "gelu", "geglu_tanh": "gelu_tanh"}
 
 
 class Block(Layer):
@@ -24,8 +24,8 @@ class Block(Layer):
         norm: "post" or "pre".
         normalization: "layer", "rms", or "batch", which only encoders take.
         epsilon: Added to the variance.
-        activation: Of the feed-forward network; "swiglu" or "geglu" for a
-            gated one.
+        activation: Of the feed-forward network; "swiglu", "geglu" or
+            "geglu_tanh" for a gated one.
         use_bias: Whether linear maps have biases.
         dropout: Fraction of weights, hidden vectors and sublayers' outputs
             dropped while training; or a dictionary with some of the keys

@@ -25,6 +25,7 @@ def inputs(rng):
         ("relu", FeedForward, keras.activations.relu),
         ("swiglu", GatedFeedForward, keras.activations.silu),
         ("geglu", GatedFeedForward, activations.gelu),
+        ("geglu_tanh", GatedFeedForward, activations.gelu_tanh),
         (keras.activations.tanh, FeedForward, keras.activations.tanh),
     ],
 )
