@@ -4,8 +4,10 @@
 PYTHON ?= python3
 PIP = .venv/bin/python -m pip --disable-pip-version-check
 INSTALL = $(PIP) install -qq --upgrade-strategy only-if-needed
-# A file's tests stay together: they share what is slow to compile.
-PYTEST = .venv/bin/python -m pytest -q -n auto --dist loadfile
+# A file's tests stay together: they share what is slow to compile. Files begin
+# in the order of tests/conftest.py, the longest first.
+PYTEST = .venv/bin/python -m pytest -q -n auto --dist loadfile \
+  --no-loadscope-reorder
 
 # TensorFlow's notes about missing GPUs would bury the answers.
 export TF_CPP_MIN_LOG_LEVEL ?= 3
@@ -35,11 +37,9 @@ test: .venv/test ## Run the quick tests
 # for those of another.
 test test-slow: export TF_NUM_INTRAOP_THREADS ?= 1
 
-# One run for each kind, so that a kind without tests fails (pytest's status 5).
+# One run for all kinds: at the end of a run one core waits for the other.
 test-slow: .venv/test .venv/peers .venv/accelerator ## Run slow, peers and accelerator tests
-	@$(PYTEST) -m "slow and not peers and not accelerator"
-	@$(PYTEST) -m "peers and not accelerator"
-	@$(PYTEST) -m "accelerator"
+	@$(PYTEST) -m "slow or peers or accelerator"
 
 # Each TensorFlow with a Keras that fits it, and the jax of its season where the
 # TPU's kernel can be taken from one, in environments of their own; what
