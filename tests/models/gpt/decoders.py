@@ -15,7 +15,7 @@ SIZES = {
     "vocab_size": 13,
     "hidden_size": 12,
     "intermediate_size": 10,
-    "num_hidden_layers": 3,
+    "num_hidden_layers": 2,
     "num_attention_heads": 6,
     "num_key_value_heads": 2,
     "max_position_embeddings": 32,
@@ -34,6 +34,7 @@ class Pair:
 
     peer: object
     folder: pathlib.Path
+    side: str
 
     @functools.cached_property
     def ours(self):
@@ -42,18 +43,26 @@ class Pair:
 
     @functools.cached_property
     def expected(self):
-        """The logits of `rows`, row by row, without padding."""
-        answer = peers.ask(self.peer, **padded("left"))["logits"]
-        return [
-            x[len(x) - size :] for x, size in zip(answer, LENGTHS, strict=True)
-        ]
+        """The logits of all positions of `rows` but padding."""
+        inputs = padded(self.side)
+        real = inputs["attention_mask"].astype(bool)
+        return peers.ask(self.peer, **inputs)["logits"][real]
 
 
-def make(family, folder, **settings):
-    """Make a model of a family, such as "Llama", with other sizes or more."""
-    kind = getattr(peers.transformers(), f"{family}Config")
-    config = kind(**{**SIZES, **settings})
-    return Pair(peers.make(f"{family}ForCausalLM", config, folder), folder)
+def make(family, folder, *, side="left", **settings):
+    """Make a pair.
+
+    Args:
+        family: Such as "Llama".
+        folder: Where the model is saved.
+        side: Where its batches are padded, "left" or "right".
+        settings: Of its config, beside `SIZES`.
+    """
+    config = getattr(peers.transformers(), f"{family}Config")
+    peer = peers.make(
+        f"{family}ForCausalLM", config(**{**SIZES, **settings}), folder
+    )
+    return Pair(peer, folder, side)
 
 
 def rows():
@@ -78,15 +87,17 @@ def padded(side):
     return {"input_ids": tokens, "attention_mask": mask}
 
 
-def error(model, pair):
-    """The greatest difference of logits, and its share of the greatest."""
+def logits_of(model):
+    """Our logits of all positions of `rows`."""
     logits = np.asarray(tf.cast(model(ragged()), "float32"))
-    difference = max(
-        np.abs(got[: len(wanted)] - wanted).max()
-        for got, wanted in zip(logits, pair.expected, strict=True)
+    return np.concatenate(
+        [x[:length] for x, length in zip(logits, LENGTHS, strict=True)]
     )
-    greatest = max(np.abs(wanted).max() for wanted in pair.expected)
-    return difference, difference / greatest
+
+
+def distance(logits, expected):
+    """The length of a difference, as a share of what is expected."""
+    return np.linalg.norm(logits - expected) / np.linalg.norm(expected)
 
 
 def greedy_texts(pair):
@@ -100,9 +111,8 @@ def greedy_texts(pair):
     return answer[:, max(LENGTHS) :].numpy()
 
 
-def stepped(pair, texts):
+def stepped(model, texts):
     """Logits of texts after the rows, step by step and all at once."""
-    model = pair.ours
     inputs, last = model.prompt(ragged())
     fed = np.concatenate([np.asarray(last)[:, None], texts], axis=1)
     steps, _ = step_through(model, model.encode(inputs, fed.shape[1]), fed)
