@@ -4,6 +4,7 @@ import sys
 import time
 
 import keras
+import ml_dtypes
 import numpy as np
 import pytest
 from safetensors.numpy import save_file
@@ -258,29 +259,33 @@ models.GPT(7, num_layers=1, num_heads=1, units=4)(tf.constant([[1]]))
 before = memory("VmRSS")
 with open("/proc/self/clear_refs", "w") as file:
     file.write("5")  # forget the peak
-model = models.from_huggingface(sys.argv[1])
-print(memory("VmHWM") - before, 4 * model.count_params())
+model = models.from_huggingface(sys.argv[1], dtype=sys.argv[2])
+size = tf.as_dtype(model.weights[0].dtype).size
+print(memory("VmHWM") - before, size * model.count_params())
 """
 
 
 @pytest.mark.slow
-def test_reading_takes_little_more_memory_than_the_weights(tmp_path):
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_reading_takes_little_more_memory_than_the_weights(tmp_path, dtype):
     rng = np.random.default_rng(0)
     sizes = {"vocab_size": 32_000, "n_embd": 768, "n_layer": 12, "n_head": 12}
     sizes |= {"n_positions": 1024, "n_inner": 3072}
     shapes = folders.gpt2(**sizes)[1]
     write_json(tmp_path, "config.json", model_type="gpt2", **sizes)
     tensors = {
-        name: rng.standard_normal(shape, "float32")
+        name: rng.standard_normal(shape, "float32").astype(
+            ml_dtypes.bfloat16 if dtype == "bfloat16" else dtype
+        )
         for name, shape in shapes.items()
     }
     save_file(tensors, tmp_path / "model.safetensors")
     run = subprocess.run(
-        [sys.executable, "-c", MEASURE, tmp_path],
+        [sys.executable, "-c", MEASURE, tmp_path, dtype],
         capture_output=True,
         text=True,
         check=True,
     )
     peak, weights = map(int, run.stdout.split())
-    assert weights > 400e6
+    assert weights > (400e6 if dtype == "float32" else 200e6)
     assert weights < peak < 1.3 * weights
