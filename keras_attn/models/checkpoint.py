@@ -25,7 +25,7 @@ _ACTIVATIONS = {
 
 
 # Numbers that are read at once.
-_BLOCK = 4_000_000
+_BLOCK = 1_000_000
 
 
 @dataclasses.dataclass(frozen=True)

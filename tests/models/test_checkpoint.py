@@ -266,11 +266,15 @@ print(memory("VmHWM") - before, size * model.count_params())
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
-def test_reading_takes_little_more_memory_than_the_weights(tmp_path, dtype):
+@pytest.mark.parametrize(
+    ("dtype", "layers"), [("float32", 12), ("bfloat16", 26)]
+)
+def test_reading_takes_little_more_memory_than_the_weights(
+    tmp_path, dtype, layers
+):
     rng = np.random.default_rng(0)
-    sizes = {"vocab_size": 32_000, "n_embd": 768, "n_layer": 12, "n_head": 12}
-    sizes |= {"n_positions": 1024, "n_inner": 3072}
+    sizes = {"vocab_size": 32_000, "n_embd": 768, "n_head": 12}
+    sizes |= {"n_positions": 1024, "n_inner": 3072, "n_layer": layers}
     shapes = folders.gpt2(**sizes)[1]
     write_json(tmp_path, "config.json", model_type="gpt2", **sizes)
     tensors = {
@@ -287,5 +291,5 @@ def test_reading_takes_little_more_memory_than_the_weights(tmp_path, dtype):
         check=True,
     )
     peak, weights = map(int, run.stdout.split())
-    assert weights > (400e6 if dtype == "float32" else 200e6)
+    assert weights > 400e6
     assert weights < peak < 1.3 * weights
