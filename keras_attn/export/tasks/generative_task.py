@@ -57,7 +57,7 @@ class GenerativeTask(Task):
         self.xla = xla
         self._read = shared_function(self.read)
         self._begin = shared_function(self.begin)
-        self._detokenize = shared_function(tokenizer.detokenize)
+        self._detokenize = shared_function(self._text_of)
 
     @abc.abstractmethod
     def read(self, given, *, fixed: bool = False):
@@ -158,9 +158,7 @@ class GenerativeTask(Task):
             valid, truncated: (batch,) booleans.
             outputs: Further outputs, (batch, ...).
         """
-        # A model may know more ids than the tokenizer.
-        most = self.tokenizer.vocabulary_size - 1
-        text = self._detokenize(tf.minimum(tokens, most))
+        text = self._detokenize(tokens)
         outputs = {"text": text, "truncated": truncated, **outputs}
         return blank_invalid(outputs, valid)
 
@@ -225,6 +223,12 @@ class GenerativeTask(Task):
         }
         return blank_invalid(outputs, valid)
 
+    def _text_of(self, tokens):
+        # A model may know more ids than the tokenizer: they stand for nothing.
+        known = tokens < self.tokenizer.vocabulary_size
+        rows = tf.RaggedTensor.from_tensor(tokens)
+        return self.tokenizer.detokenize(tf.ragged.boolean_mask(rows, known))
+
     def _find(self, *inputs):
         *inputs, limits = inputs
         return self.search.find(*self._begin(*inputs), limits)
@@ -286,6 +290,8 @@ class GenerativeTask(Task):
 
 def spell(tokenizer: Tokenizer, ids, real):
     """Each token as text: (batch, length) strings, empty where not real."""
-    ids = tf.minimum(ids, tokenizer.vocabulary_size - 1)
+    most = tokenizer.vocabulary_size - 1
+    real &= ids <= most
+    ids = tf.minimum(ids, most)
     tokens = tokenizer.detokenize(ids[:, :, None], keep_special=True)
     return tf.where(real, tokens, "")

@@ -50,7 +50,10 @@ class MaskFilling(TextTask):
         )
         self.holes = Holes(tokenizer)
         special = tokenizer.special_tokens.values()
-        self._is_ordinary = ~np.isin(tokenizer.vocabulary, list(special))
+        is_ordinary = ~np.isin(tokenizer.vocabulary, list(special))
+        # The model may know ids that the tokenizer cannot spell.
+        padding = model.config["vocabulary_size"] - len(is_ordinary)
+        self._is_ordinary = np.pad(is_ordinary, [0, padding])
         for name, number, most in (
             ("num_candidates", num_candidates, self._is_ordinary.sum()),
             ("max_holes", max_holes, self.pairs.max_length - 2),
