@@ -5,11 +5,14 @@ from typing import ClassVar
 import keras
 from keras import ops
 
+from keras_attn.base import argument_checks
 from keras_attn.base.state import State
 from keras_attn.blocks.decoder import DecoderBlock
 from keras_attn.embeddings.token import TokenEmbedding
 from keras_attn.models import prompts
+from keras_attn.models.gpt import from_gemma2
 from keras_attn.models.gpt import from_gpt2
+from keras_attn.models.gpt import from_llama
 from keras_attn.models.gpt.presets import PRESETS
 from keras_attn.models.make_stack import make_stack
 from keras_attn.models.preset_model import PresetModel
@@ -21,7 +24,7 @@ class GPT(PresetModel):
 
         x      = E[id(t)] + P[t]
         x      = block(x)                num_layers times, causal
-        logits = E norm(x)
+        logits = E norm(x)               cap · tanh(logits / cap) if capped
 
     The weights of maps that add to the residual path start smaller, times
     1/√(2 · num_layers): the sum of all does not grow with the depth.
@@ -36,8 +39,11 @@ class GPT(PresetModel):
             modifier such as `Rotary` instead.
         norm, normalization, epsilon, activation, use_bias: Of the blocks.
         dropout: Fraction dropped while training.
-        attention: Further arguments of every `MultiHeadAttention`.
+        attention: Further arguments of every `MultiHeadAttention`; or a
+            list of each layer's, such as windows that alternate.
         tie_embeddings: Whether E is the matrix of the logits as well.
+        scale_embedding: Whether E is multiplied by √units on the way in.
+        logit_soft_cap: What bounds the logits smoothly; None for nothing.
         pad_id: The id that is padding; None if none is.
 
     Call arguments:
@@ -55,7 +61,14 @@ class GPT(PresetModel):
     """
 
     presets = PRESETS
-    readers: ClassVar = {"gpt2": from_gpt2.read}
+    readers: ClassVar = {
+        "gpt2": from_gpt2.read,
+        "llama": from_llama.read,
+        "mistral": from_llama.read,
+        "qwen2": from_llama.read,
+        "qwen3": from_llama.read,
+        "gemma2": from_gemma2.read,
+    }
 
     def __init__(
         self,
@@ -73,12 +86,16 @@ class GPT(PresetModel):
         activation="gelu_tanh",
         use_bias: bool = True,
         dropout: float = 0.1,
-        attention: dict | None = None,
+        attention: dict | list | None = None,
         tie_embeddings: bool = True,
+        scale_embedding: bool = False,
+        logit_soft_cap: float | None = None,
         pad_id: int | None = 0,
         dtype=None,
         **kwargs,
     ):
+        if logit_soft_cap is not None:
+            argument_checks.above(logit_soft_cap, "logit_soft_cap")
         block = dict(
             num_heads=num_heads,
             hidden_dim=hidden_dim or 4 * units,
@@ -94,7 +111,7 @@ class GPT(PresetModel):
         embedding = TokenEmbedding(
             vocabulary_size,
             units,
-            scale=False,
+            scale=scale_embedding,
             pad_id=pad_id,
             embeddings_initializer=normal.clone(),
             name="embedding",
@@ -123,6 +140,7 @@ class GPT(PresetModel):
         x = stack(embedding(tokens))
         _shrink_residual_maps(stack.blocks)
         logits = project(x) if project else embedding(x, reverse=True)
+        logits = _capped(logits, logit_soft_cap)
         super().__init__(tokens, logits, dtype=dtype, **kwargs)
         self.embedding = embedding
         self.stack = stack
@@ -235,7 +253,8 @@ class GPT(PresetModel):
 
     def _logits(self, x):
         project = self.project
-        return project(x) if project else self.embedding(x, reverse=True)
+        logits = project(x) if project else self.embedding(x, reverse=True)
+        return _capped(logits, self.config["logit_soft_cap"])
 
     def _read(self, inputs):
         if _is_packed(inputs):
@@ -244,6 +263,10 @@ class GPT(PresetModel):
                 'Give each a row of its own, without "segments".'
             )
         return prompts.lengths_of(inputs, self.config["pad_id"])
+
+
+def _capped(logits, cap):
+    return logits if cap is None else cap * ops.tanh(logits / cap)
 
 
 def _is_packed(inputs):
