@@ -80,6 +80,56 @@ def bert():
     return config, shapes
 
 
+def roberta():
+    """The settings and the shapes of a RoBERTa for masked tokens."""
+    config, shapes = bert()
+    config |= {
+        "model_type": "roberta",
+        "type_vocab_size": 1,
+        "max_position_embeddings": 9,
+        "pad_token_id": 1,
+    }
+    shapes = {
+        name.replace("bert.", "roberta.", 1): shape
+        for name, shape in shapes.items()
+        if name.startswith("bert.") and "pooler" not in name
+    }
+    segments = "roberta.embeddings.token_type_embeddings.weight"
+    shapes |= {segments: (1, UNITS), "lm_head.bias": (11,)}
+    shapes |= _linear("lm_head.dense", UNITS, UNITS)
+    return config, shapes | _norm("lm_head.layer_norm")
+
+
+def distilbert():
+    """The settings and the shapes of a DistilBERT for masked tokens."""
+    config = {
+        "model_type": "distilbert",
+        "vocab_size": 11,
+        "dim": UNITS,
+        "n_layers": LAYERS,
+        "n_heads": 3,
+        "hidden_dim": HIDDEN,
+        "max_position_embeddings": 9,
+    }
+    shapes = {
+        "distilbert.embeddings.word_embeddings.weight": (11, UNITS),
+        "distilbert.embeddings.position_embeddings.weight": (9, UNITS),
+        "vocab_projector.bias": (11,),
+    }
+    shapes |= _norm("distilbert.embeddings.LayerNorm")
+    shapes |= _linear("vocab_transform", UNITS, UNITS)
+    shapes |= _norm("vocab_layer_norm")
+    for number in range(LAYERS):
+        name = f"distilbert.transformer.layer.{number}"
+        for part in ("q_lin", "k_lin", "v_lin", "out_lin"):
+            shapes |= _linear(f"{name}.attention.{part}", UNITS, UNITS)
+        shapes |= _norm(f"{name}.sa_layer_norm")
+        shapes |= _linear(f"{name}.ffn.lin1", HIDDEN, UNITS)
+        shapes |= _linear(f"{name}.ffn.lin2", UNITS, HIDDEN)
+        shapes |= _norm(f"{name}.output_layer_norm")
+    return config, shapes
+
+
 def bart():
     """The settings and the shapes of a BART."""
     config = {
