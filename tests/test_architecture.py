@@ -86,7 +86,7 @@ MAY_IMPORT_WITHIN = {
         "accelerator": set(),
     },
     "export": {
-        "": {"tasks", "graph", "bundle", "verify", "server"},
+        "": {"tasks", "graph", "settings", "bundle", "verify", "server"},
         "graph": set(),
         "settings": set(),
         "tasks": {"graph", "settings"},
@@ -164,6 +164,7 @@ NOT_COMPUTING = {
     "export.Servable": HOST,
     "export.Signature": "it says what a model takes",
     "export.Task": "each of its subclasses has its own",
+    "export.export_huggingface": "it reads a folder",
     "export.inspect": "it lists what there is",
     "export.register_task": "it names a class",
     "export.serve": HOST,
