@@ -208,7 +208,7 @@ NO_REFERENCE = {
         for name in (
             *("FunctionalPrediction", "ImageClassification", "MaskFilling"),
             *("ImageGeneration", "SequencePrediction"),
-            "Captioning",
+            *("Captioning", "QuestionAnswering"),
             *("TextClassification", "TextEmbedding", "TextGeneration"),
             *("TextRegression", "TokenClassification", "Translation"),
             "VisionLanguage",

@@ -14,9 +14,10 @@ LoadedModel     answers requests in this process
 register_task   says which task a class of models has
 
 Tasks, of which `export_model` takes the one that fits the model:
-Translation, Captioning, TextGeneration, MaskFilling, TextClassification,
-TextEmbedding, TextRegression, TokenClassification, ImageClassification,
-ImageGeneration, VisionLanguage, SequencePrediction and FunctionalPrediction.
+Translation, Captioning, TextGeneration, MaskFilling, QuestionAnswering,
+TextClassification, TextEmbedding, TextRegression, TokenClassification,
+ImageClassification, ImageGeneration, VisionLanguage, SequencePrediction and
+FunctionalPrediction.
 One of your own is a Task with a Signature for each verb.
 """
 
@@ -37,6 +38,7 @@ from keras_attn.export.tasks.images.image_classification import (
 from keras_attn.export.tasks.images.image_generation import ImageGeneration
 from keras_attn.export.tasks.images.vision_language import VisionLanguage
 from keras_attn.export.tasks.mask_filling import MaskFilling
+from keras_attn.export.tasks.question_answering import QuestionAnswering
 from keras_attn.export.tasks.registry import register_task
 from keras_attn.export.tasks.sequence_prediction import SequencePrediction
 from keras_attn.export.tasks.task import Task
@@ -56,6 +58,7 @@ __all__ = [
     "LoadedModel",
     "LoopbackServer",
     "MaskFilling",
+    "QuestionAnswering",
     "SequencePrediction",
     "Servable",
     "Signature",

@@ -2,6 +2,7 @@
 
 import pathlib
 
+from keras_attn.models import sentence_folder
 from keras_attn.models.checkpoint import Checkpoint
 from keras_attn.models.preset_model import PresetModel
 from keras_attn.models.tensor_files import read_json
@@ -11,15 +12,18 @@ def from_huggingface(folder, **overrides) -> PresetModel:
     """Read a model that Hugging Face's `save_pretrained` wrote.
 
     Its class is found by `model_type` in `config.json`, its head by
-    `architectures`.
+    `architectures`. A folder of sentence-transformers gives the model without
+    a head, whose vectors are pooled as `sentence_folder.settings` says.
 
     Args:
         folder: Holds `config.json` and the weights (safetensors).
         overrides: Arguments of the class's constructor, such as `dtype`.
     """
     cls = class_of(folder)
-    checkpoint = Checkpoint(folder)
-    task = cls.checkpoint_task(checkpoint)
+    checkpoint = Checkpoint(sentence_folder.transformer_folder(folder))
+    task = {}
+    if not sentence_folder.is_one(folder):
+        task = cls.checkpoint_task(checkpoint)
     return cls.from_checkpoint(checkpoint, **task | overrides)
 
 
@@ -28,7 +32,7 @@ def class_of(folder) -> type[PresetModel]:
     folder = pathlib.Path(folder)
     if not folder.is_dir():
         raise FileNotFoundError(f"There is no folder {folder}.")
-    path = folder / "config.json"
+    path = sentence_folder.transformer_folder(folder) / "config.json"
     families = families_by_type()
     kind = read_json(path).get("model_type")
     if kind not in families:

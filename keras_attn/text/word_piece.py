@@ -93,6 +93,17 @@ class WordPieceTokenizer(Tokenizer):
             folder=folder,
         )
 
+    def words(self, strings):
+        """Words in the form in which they are looked up.
+
+        Args:
+            strings: (batch,) UTF-8 strings.
+
+        Returns:
+            Ragged (batch, words) strings.
+        """
+        return split_words(self._normalize(strings), letters=self._letters)
+
     def get_config(self):
         return {
             **super().get_config(),

@@ -17,6 +17,16 @@ def transformers():
     return transformers
 
 
+def sentence_transformers():
+    """The library of sentence vectors, as quiet."""
+    transformers()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        import sentence_transformers
+        import sentence_transformers.models
+    return sentence_transformers
+
+
 def make(name, config, folder, **saving):
     """Make a model with random weights, biases included, and save it.
 
