@@ -3,6 +3,7 @@
 Tokenizer             the base of all; loads every kind
 WordPieceTokenizer    as BERT cuts
 BytePairTokenizer     as GPT-2 cuts
+UnigramTokenizer      as SentencePiece cuts
 WordTokenizer         whole words
 CharacterTokenizer    characters
 ByteTokenizer         bytes
@@ -14,6 +15,7 @@ from keras_attn.text.byte_pair import BytePairTokenizer
 from keras_attn.text.character import CharacterTokenizer
 from keras_attn.text.learn import learn_vocabulary
 from keras_attn.text.tokenizer import Tokenizer
+from keras_attn.text.unigram import UnigramTokenizer
 from keras_attn.text.word import WordTokenizer
 from keras_attn.text.word_piece import WordPieceTokenizer
 
@@ -22,6 +24,7 @@ __all__ = [
     "ByteTokenizer",
     "CharacterTokenizer",
     "Tokenizer",
+    "UnigramTokenizer",
     "WordPieceTokenizer",
     "WordTokenizer",
     "learn_vocabulary",
