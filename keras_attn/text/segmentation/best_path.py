@@ -141,6 +141,8 @@ class BestPath(tf.Module):
             new = best[:count, :1] + tf.gather(
                 scores, starts_[:count] + tf.cast(time, tf.int64)
             )
+            if self.float32:
+                new = tf.cast(tf.cast(new, tf.float32), tf.float64)
             old, second = (
                 later(best, count, nothing),
                 later(second, count, nothing),
@@ -149,8 +151,6 @@ class BestPath(tf.Module):
             back = tf.where(better, lengths, later(back, count, 0))
             second = tf.maximum(second, tf.minimum(new, old))
             best = tf.where(better, new, old)
-            if self.float32:
-                best = tf.cast(tf.cast(best, tf.float32), tf.float64)
             backs = backs.write(time, back[:, 0])
             gaps = gaps.write(time, best[:, 0] - second[:, 0])
             return time + 1, best, second, back, backs, gaps
