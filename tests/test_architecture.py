@@ -49,7 +49,11 @@ MAY_IMPORT_WITHIN = {
     },
     "attention": {"": {"heads"}, "heads": set()},
     "blocks": {"": {"normalization"}, "normalization": set()},
-    "text": {"": {"segmentation"}, "segmentation": {""}},
+    "text": {
+        "": {"segmentation", "huggingface"},
+        "segmentation": {""},
+        "huggingface": {"", "segmentation"},
+    },
     "data": {
         "": {"builtin", "sources"},
         "sources": set(),

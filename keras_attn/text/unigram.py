@@ -9,6 +9,8 @@ import tensorflow as tf
 from keras_attn.text import files
 from keras_attn.text import tables
 from keras_attn.text.segmentation import byte_letters
+from keras_attn.text.segmentation import byte_runs
+from keras_attn.text.segmentation import leading_codes
 from keras_attn.text.segmentation import unknown_runs
 from keras_attn.text.segmentation.character_map import CharacterMap
 from keras_attn.text.segmentation.marked_words import MARK
@@ -17,6 +19,7 @@ from keras_attn.text.segmentation.unigram_pieces import UnigramPieces
 from keras_attn.text.tokenizer import Tokenizer
 
 _SPACES = ("strip", "collapse", "keep")
+_PREFIXES = ("always", "first", "never")
 _ARITHMETIC = ("sentencepiece", "tokenizers")
 
 
@@ -34,16 +37,18 @@ class UnigramTokenizer(Tokenizer):
     Args:
         vocabulary: Tokens in order of their ids.
         scores: Log-probability by piece. Pieces outside the vocabulary give
-            the unknown id (Marian); other tokens are never cut from text.
-        replacements: What characters, or runs of them, are replaced by first.
+            the unknown id; other tokens are never cut from text.
+        replacements: Mappings from characters, or runs of them, to what they
+            are replaced by first; one after the other.
         spaces: "strip" those at both ends and take several for one,
             "collapse" without stripping, or "keep" them all.
-        prefix: Whether a text starts as if a space were before it.
-        byte_fallback: Whether unknown characters are bytes, "<0x00>" to
-            "<0xFF>", and not the unknown token.
+        prefix: Whether a text starts as if a space were before it: "always",
+            "first" (not after an added token) or "never".
+        byte_fallback: Whether unknown characters are bytes, <0x00> to <0xFF>.
+        codes: Whether a text may open with a token such as >>fra<< (Marian).
         arithmetic: How sums that are almost equal are told apart: as
-            "sentencepiece" (float32, over a text) or as "tokenizers"
-            (float64, over each word).
+            "sentencepiece" (float32, over a text) or "tokenizers" (float64,
+            over a word). The latter takes a space for the prefix, too.
         unknown_token: The token for what has no pieces.
         special_tokens: Token by part ("pad", "start", "end", "mask").
 
@@ -61,20 +66,23 @@ class UnigramTokenizer(Tokenizer):
         self,
         vocabulary,
         scores,
-        replacements=None,
+        replacements=(),
         *,
         spaces="strip",
-        prefix=True,
+        prefix="always",
         byte_fallback=False,
+        codes=False,
         arithmetic="sentencepiece",
         unknown_token="<unk>",
         special_tokens=None,
     ):
         _check("spaces", spaces, _SPACES)
+        _check("prefix", prefix, _PREFIXES)
         _check("arithmetic", arithmetic, _ARITHMETIC)
         self.spaces = spaces
         self.prefix = prefix
         self.byte_fallback = byte_fallback
+        self.codes = codes
         self.arithmetic = arithmetic
         self.unknown_token = unknown_token
         super().__init__(
@@ -84,12 +92,13 @@ class UnigramTokenizer(Tokenizer):
         )
         # One string each: TensorFlow would track every entry of a mapping.
         self._scores_json = _scores_json(scores)
-        self._replacements_json = _json(dict(replacements or {}))
+        self._replacements_json = _json([*map(dict, replacements)])
         scores = self.scores
         folder = tables.AssetFolder(self)
-        self._map = None
-        if replacements:
-            self._map = CharacterMap(replacements, folder=folder)
+        self._maps = [
+            CharacterMap(mapping, folder=folder, name=f"characters_{place}.txt")
+            for place, mapping in enumerate(self.replacements)
+        ]
         ids = self._vocabulary.ids
         self._ids = np.array(
             [ids.get(piece, self.unknown_id) for piece in scores], "int32"
@@ -98,6 +107,8 @@ class UnigramTokenizer(Tokenizer):
             scores, whole_text=arithmetic == "sentencepiece", folder=folder
         )
         self._byte_ids = self._ids_of_bytes()
+        if codes:
+            self._code_ids = leading_codes.table(ids)
         unknown = byte_letters.spell(unknown_token.encode())
         self._letters = tables.lines_by_number(
             folder.write("vocabulary.txt", self._spelled()), default=unknown
@@ -109,8 +120,8 @@ class UnigramTokenizer(Tokenizer):
         return json.loads(self._scores_json)
 
     @property
-    def replacements(self) -> dict[str, str]:
-        """What characters, or runs of them, are replaced by."""
+    def replacements(self) -> list[dict[str, str]]:
+        """What characters are replaced by, one mapping after the other."""
         return json.loads(self._replacements_json)
 
     def get_config(self):
@@ -119,6 +130,7 @@ class UnigramTokenizer(Tokenizer):
             "spaces": self.spaces,
             "prefix": self.prefix,
             "byte_fallback": self.byte_fallback,
+            "codes": self.codes,
             "arithmetic": self.arithmetic,
             "unknown_token": self.unknown_token,
         }
@@ -138,14 +150,29 @@ class UnigramTokenizer(Tokenizer):
         names = ("vocabulary", "scores", "replacements")
         return tuple(files.read_json(folder / f"{n}.json") for n in names)
 
-    def _tokenize(self, strings):
-        if self._map is not None:
-            strings = self._map(strings)
+    def _read(self, strings):
+        if not self.codes:
+            return super()._read(strings)
+        unknown = tf.constant(self.unknown_id)
+        rest, codes = leading_codes.split(strings, self._code_ids)
+        codes = codes.with_values(
+            tf.where(codes.values < 0, unknown, codes.values)
+        )
+        return tf.concat([codes, super()._read(rest)], axis=1)
+
+    def _prepare(self, strings):
+        for mapping in self._maps:
+            strings = mapping(strings)
+        return strings
+
+    def _tokenize_parts(self, strings, is_first):
         words = split_words(
             strings,
             spaces=self.spaces,
-            prefix=self.prefix,
-            doubled=self.arithmetic == "sentencepiece",
+            prefix=is_first
+            if self.prefix == "first"
+            else self.prefix != "never",
+            sentencepiece=self.arithmetic == "sentencepiece",
         )
         pieces, starts = self._cut(words)
         if self.byte_fallback:
@@ -162,14 +189,17 @@ class UnigramTokenizer(Tokenizer):
         return pieces.with_values(tf.where(numbers < 0, unknown, ids))
 
     def _detokenize(self, ids):
-        letters = self._letters.lookup(self._known_or(ids, -1).values)
-        texts = tf.strings.reduce_join(ids.with_values(letters), axis=-1)
-        texts = byte_letters.to_bytes(texts)
+        letters = ids.with_values(self._letters.lookup(ids.values))
         if self.byte_fallback:
-            texts = tf.strings.unicode_transcode(texts, "UTF-8", "UTF-8")
+            is_byte = ids.values[:, tf.newaxis] == tf.constant(
+                self._byte_ids, tf.int64
+            )
+            letters = byte_runs.join(letters, tf.reduce_any(is_byte, 1))
+        texts = tf.strings.reduce_join(letters, axis=-1)
+        texts = byte_letters.to_bytes(texts)
         if self.spaces == "strip":
             return tf.strings.regex_replace(texts, "^ +", "")
-        if self.prefix:
+        if self.prefix != "never":
             return tf.strings.regex_replace(texts, "^ ", "")
         return texts
 

@@ -16,6 +16,7 @@ from keras_attn.export.settings import tokenizer_checks
 from keras_attn.export.tasks.generative_task import GenerativeTask
 from keras_attn.export.tasks.generative_task import spell
 from keras_attn.text.layouts import source_row
+from keras_attn.text.layouts import source_special
 from keras_attn.text.tokenizer import Tokenizer
 
 _USUAL_LENGTH = 128
@@ -79,6 +80,9 @@ class Translation(GenerativeTask):
         tokenizer_checks.check_length("source_length", source_length, positions)
         self.source = source
         self.source_length = source_length
+        self.source_room = source_length - source_special(
+            source, start=source_start
+        )
         self.longest = max(source_length, max_length)
         self.start_id = target.start_id if start_id is None else start_id
         self.source_start = source_start
@@ -115,8 +119,9 @@ class Translation(GenerativeTask):
         return signatures
 
     def read(self, text, *, fixed=False):
-        room = self.source_length - 1 - self.source_start
-        ids, valid, truncated = request_text.read(self.source, text, room)
+        ids, valid, truncated = request_text.read(
+            self.source, text, self.source_room
+        )
         rows = source_row(
             self.source,
             ids,
@@ -134,9 +139,8 @@ class Translation(GenerativeTask):
         return inputs, tf.fill([tf.shape(source)[0]], self.start_id)
 
     def example_inputs(self):
-        room = self.source_length - 1 - self.source_start
         texts = example_texts.sentences(self.source)
-        return texts, example_texts.odd(self.source, room)
+        return texts, example_texts.odd(self.source, self.source_room)
 
     def _attention(self, text):
         (source,), valid, truncated = self._read(text)

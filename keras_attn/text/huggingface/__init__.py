@@ -1,5 +1,1 @@
-"""Reads what Hugging Face's libraries wrote."""
-
-from keras_attn.text.huggingface.folder import read
-
-__all__ = ["read"]
+"""Readers of tokenizers that Hugging Face's libraries wrote."""

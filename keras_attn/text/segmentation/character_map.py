@@ -24,6 +24,7 @@ class CharacterMap(tf.Module):
     Args:
         replacements: Value by key, both text. Values may be empty.
         folder: Where the table's file is written; it must outlive this.
+        name: Of the file.
 
     Call arguments:
         strings: (batch,) UTF-8 strings.
@@ -33,12 +34,16 @@ class CharacterMap(tf.Module):
     """
 
     def __init__(
-        self, replacements: Mapping[str, str], *, folder: tables.AssetFolder
+        self,
+        replacements: Mapping[str, str],
+        *,
+        folder: tables.AssetFolder,
+        name: str,
     ):
         super().__init__()
         self._plain = _class_without(_changing(replacements))
         keys = {key: place for place, key in enumerate(replacements)}
-        self._trie = Trie(keys, folder=folder, name="characters.txt")
+        self._trie = Trie(keys, folder=folder, name=name)
         values = list(replacements.values())
         self._pool = np.array([ord(c) for c in "".join(values)], "int32")
         ends = np.cumsum([0, *map(len, values)])
