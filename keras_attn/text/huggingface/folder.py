@@ -4,18 +4,29 @@ import pathlib
 
 from keras_attn.text import files
 from keras_attn.text.huggingface import byte_pair
+from keras_attn.text.huggingface import marian
 from keras_attn.text.huggingface import settings as settings_files
 from keras_attn.text.huggingface import template
+from keras_attn.text.huggingface import unigram
 from keras_attn.text.huggingface import word_piece
 
 # By the type of the model in a `tokenizer.json`.
-_READERS = {"BPE": byte_pair.read, "WordPiece": word_piece.read}
+_READERS = {
+    "BPE": byte_pair.read,
+    "Unigram": unigram.read,
+    "WordPiece": word_piece.read,
+}
 
 
 def read(cls: type, folder: pathlib.Path):
-    """Make the tokenizer of a folder, which must be a kind of `cls`."""
+    """Make the tokenizer of a folder, which must be a kind of `cls`.
+
+    A folder with source.spm and target.spm holds two: a dictionary.
+    """
     if not folder.is_dir():
         raise FileNotFoundError(f"There is no folder {folder}.")
+    if (folder / "source.spm").is_file():
+        return marian.read(folder)
     settings = settings_files.read(folder)
     if (folder / "tokenizer.json").is_file():
         tokenizer = _one_file(folder / "tokenizer.json", settings)
@@ -24,10 +35,15 @@ def read(cls: type, folder: pathlib.Path):
     elif (folder / "vocab.json").is_file():
         tokenizer = byte_pair.read_lines(folder, settings)
     else:
-        raise FileNotFoundError(
-            f"{folder} holds no tokenizer: neither vocab.txt, nor vocab.json "
-            "with merges.txt, nor tokenizer.json."
-        )
+        models = [folder / name for name in marian.MODEL_FILES]
+        found = [path for path in models if path.is_file()]
+        if not found:
+            raise FileNotFoundError(
+                f"{folder} holds no tokenizer: neither vocab.txt, nor "
+                "vocab.json with merges.txt, nor tokenizer.json, nor a model "
+                "of SentencePiece."
+            )
+        tokenizer = marian.read_model(found[0], settings)
     if not isinstance(tokenizer, cls):
         raise ValueError(
             f"{folder} holds a {type(tokenizer).__name__}, not a "
