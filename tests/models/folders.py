@@ -165,6 +165,62 @@ def bart():
     return config, shapes
 
 
+def marian(*, shared=True):
+    """The settings and the shapes of a Marian, with one embedding or two."""
+    config, shapes = bart()
+    config |= {"model_type": "marian", "pad_token_id": 10}
+    config["decoder_start_token_id"] = 10
+    shapes = {
+        name: shape
+        for name, shape in shapes.items()
+        if "embed_positions" not in name and "layernorm_embedding" not in name
+    }
+    if not shared:
+        config |= {
+            "share_encoder_decoder_embeddings": False,
+            "decoder_vocab_size": 12,
+        }
+        del shapes["model.shared.weight"]
+        shapes["model.encoder.embed_tokens.weight"] = (11, UNITS)
+        shapes["model.decoder.embed_tokens.weight"] = (12, UNITS)
+    return config, shapes
+
+
+def t5():
+    """The settings and the shapes of a T5 of version 1.0."""
+    config = {
+        "model_type": "t5",
+        "vocab_size": 11,
+        "d_model": UNITS,
+        "d_kv": 5,
+        "d_ff": HIDDEN,
+        "num_layers": LAYERS,
+        "num_heads": 2,
+        "relative_attention_num_buckets": 8,
+        "relative_attention_max_distance": 9,
+    }
+    shapes = {"shared.weight": (11, UNITS)}
+    for stack, looks in (
+        ("encoder", ["SelfAttention"]),
+        ("decoder", ["SelfAttention", "EncDecAttention"]),
+    ):
+        first = f"{stack}.block.0.layer.0.SelfAttention"
+        shapes[f"{first}.relative_attention_bias.weight"] = (8, 2)
+        for number in range(LAYERS):
+            name = f"{stack}.block.{number}.layer"
+            for place, look in enumerate(looks):
+                for part in ("q", "k", "v"):
+                    shapes[f"{name}.{place}.{look}.{part}.weight"] = (10, UNITS)
+                shapes[f"{name}.{place}.{look}.o.weight"] = (UNITS, 10)
+            dense = f"{name}.{len(looks)}.DenseReluDense"
+            shapes[f"{dense}.wi.weight"] = (HIDDEN, UNITS)
+            shapes[f"{dense}.wo.weight"] = (UNITS, HIDDEN)
+            for place in range(len(looks) + 1):
+                shapes[f"{name}.{place}.layer_norm.weight"] = (UNITS,)
+        shapes[f"{stack}.final_layer_norm.weight"] = (UNITS,)
+    return config, shapes
+
+
 def vit():
     """The settings and the shapes of a ViT with a head."""
     config = {
