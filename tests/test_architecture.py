@@ -72,7 +72,7 @@ MAY_IMPORT_WITHIN = {
         "sagan": {""},
         "sequence_regressor": {""},
         "transformer": {""},
-        "transformer_captioner": {""},
+        "transformer_captioner": {"", "gpt", "vit"},
         "vilbert": {""},
         "vit": {""},
     },

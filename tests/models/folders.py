@@ -221,10 +221,11 @@ def t5():
     return config, shapes
 
 
-def vit():
-    """The settings and the shapes of a ViT with a head."""
+def vit(kind="vit", **heads):
+    """The settings and the shapes of a ViT or a DeiT with a head."""
+    heads = heads or {"classifier": 3}
     config = {
-        "model_type": "vit",
+        "model_type": kind,
         "hidden_size": UNITS,
         "num_hidden_layers": LAYERS,
         "num_attention_heads": 2,
@@ -232,17 +233,20 @@ def vit():
         "image_size": 4,
         "patch_size": 2,
     }
-    patches = "vit.embeddings.patch_embeddings.projection"
+    tokens = ["cls_token", "distillation_token"][: 2 if kind == "deit" else 1]
+    patches = f"{kind}.embeddings.patch_embeddings.projection"
     shapes = {
-        "vit.embeddings.cls_token": (1, 1, UNITS),
-        "vit.embeddings.position_embeddings": (1, 5, UNITS),
+        f"{kind}.embeddings.position_embeddings": (1, 4 + len(tokens), UNITS),
         f"{patches}.weight": (UNITS, 3, 2, 2),
         f"{patches}.bias": (UNITS,),
-        **_linear("classifier", 3, UNITS),
-        **_norm("vit.layernorm"),
+        **_norm(f"{kind}.layernorm"),
     }
+    for token in tokens:
+        shapes[f"{kind}.embeddings.{token}"] = (1, 1, UNITS)
+    for name, classes in heads.items():
+        shapes |= _linear(name, classes, UNITS)
     for number in range(LAYERS):
-        name = f"vit.encoder.layer.{number}"
+        name = f"{kind}.encoder.layer.{number}"
         heads = [f"attention.{part}" for part in ("query", "key", "value")]
         for part in (*heads, "output.dense"):
             shapes |= _linear(f"{name}.attention.{part}", UNITS, UNITS)
@@ -251,6 +255,35 @@ def vit():
         shapes |= _norm(f"{name}.layernorm_before")
         shapes |= _norm(f"{name}.layernorm_after")
     return config, shapes
+
+
+def vit_gpt2():
+    """The settings and the shapes of a captioner, ViT and GPT-2."""
+    encoder, seeing = vit()
+    decoder, writing = gpt2(n_embd=8)
+    decoder |= {"add_cross_attention": True, "bos_token_id": 1}
+    config = {
+        "model_type": "vision-encoder-decoder",
+        "encoder": encoder,
+        "decoder": decoder,
+        "decoder_start_token_id": 1,
+        "pad_token_id": 2,
+    }
+    shapes = {
+        f"encoder.{name.removeprefix('vit.')}": shape
+        for name, shape in seeing.items()
+        if not name.startswith("classifier")
+    }
+    units = decoder["n_embd"]
+    for number in range(decoder["n_layer"]):
+        name = f"h.{number}"
+        for part, parts in (("q_attn", 1), ("c_attn", 2), ("c_proj", 1)):
+            within = f"{name}.crossattention.{part}"
+            writing[f"{within}.weight"] = (units, parts * units)
+            writing[f"{within}.bias"] = (parts * units,)
+        writing |= _norm(f"{name}.ln_cross_attn", units)
+    shapes |= {f"decoder.transformer.{name}": x for name, x in writing.items()}
+    return config, shapes | _linear("enc_to_dec_proj", units, UNITS)
 
 
 def write(folder, kind, *, settings=(), drop=(), more=(), dtype="float32"):

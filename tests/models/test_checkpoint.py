@@ -101,6 +101,26 @@ def test_tensors_that_no_weight_is_read_from_are_named(folder):
         read(folder).finish(model)
 
 
+def test_parts_have_settings_and_prefixes_of_their_own(folder):
+    write_json(folder, "config.json", size=3, half={"size": 2, "kind": "a"})
+    whole = Checkpoint(folder)
+    top = whole.part("half", "top.")
+    assert (whole.setting("size"), top.setting("size")) == (3, 2)
+    with pytest.raises(ValueError, match=r"config.json has half.kind='a', wh"):
+        top.setting("kind")
+    with pytest.raises(ValueError, match=r"has size=3, which should be sett"):
+        whole.part("size", "")
+    model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(2)])
+    dense = model.layers[0]
+    top.plan(dense.kernel, "a.weight")
+    with pytest.raises(ValueError, match=r"gives no value to \['.*bias'\]"):
+        whole.finish(model)
+    whole.plan(dense.bias, "b.weight", change=lambda x: x[:2])
+    whole.finish(model)
+    np.testing.assert_array_equal(dense.kernel, A)
+    np.testing.assert_array_equal(dense.bias, B[:2])
+
+
 def test_a_shape_is_known_without_reading(folder):
     assert read(folder).shape("a.weight") == (3, 2)
     with pytest.raises(ValueError, match=r"holds no tensor 'c.weight'"):

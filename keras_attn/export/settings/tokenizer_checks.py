@@ -65,6 +65,21 @@ def check_tokenizer(model, tokenizer, side: str, *, parts=("end",)):
             )
 
 
+def check_id(name: str, given: int, model, side: str):
+    """Refuse what is no id of a model's "source" or "target".
+
+    Raises:
+        ValueError: If it is below 0, or beyond the ids that the model knows.
+    """
+    argument_checks.integer(given, name, at_least=0)
+    size = vocabulary_size(model, side)
+    if size is not None and given >= size:
+        raise ValueError(
+            f"`{name}` must be one of the {size} ids of the {side}. Received: "
+            f"{name}={given}"
+        )
+
+
 def check_length(name: str, length: int, most: int | None):
     """Refuse a length that is no length, or beyond what was learned.
 
