@@ -154,7 +154,7 @@ def _check(num_results, width, length_penalty, rule, early_stopping):
     argument_checks.choice(rule, "rule", ("textbook", "huggingface"))
     if rule == "textbook" and early_stopping is not False:
         raise ValueError(
-            "`early_stopping` belongs to the rule \"huggingface\"; the textbook "
+            '`early_stopping` belongs to the rule "huggingface"; the textbook '
             "stops when no result can change. Received: "
             f"early_stopping={early_stopping!r}"
         )

@@ -3,6 +3,8 @@
 import json
 import pathlib
 
+from keras_attn.text.huggingface import template as template_files
+
 MESSAGE = "Hello!"
 
 _FILE = "chat_template.jinja"
@@ -41,11 +43,31 @@ def describe(folder: pathlib.Path) -> str | None:
             "This is a chat model: the prompt is what its template makes of "
             f"messages. It is in {where}, and fails for one message: {error}"
         )
+    start = _put_before(folder)
+    # A server would put it there again.
+    prompt = prompt.removeprefix(start)
     return (
         "This is a chat model: the prompt is what its template "
-        f"({where}) makes of messages. Of {MESSAGE!r} it makes:\n"
-        f"    {json.dumps(prompt, ensure_ascii=False)}"
+        f"({where}) makes of messages. Of {MESSAGE!r} it makes"
+        + (f", after {start} which the server adds:\n" if start else ":\n")
+        + f"    {json.dumps(prompt, ensure_ascii=False)}"
     )
+
+
+def _put_before(folder):
+    """The special tokens that the tokenizer itself puts before a text."""
+    path = folder / "tokenizer.json"
+    if not path.is_file():
+        return ""
+    whole = json.loads(path.read_text(encoding="utf-8"))
+    added = {x["id"]: x["content"] for x in whole.get("added_tokens") or ()}
+    found = template_files.read(path, whole)
+    start = ""
+    for what, _ in () if found is None else found.single:
+        if isinstance(what, str):  # the text
+            break
+        start += added.get(what, "")
+    return start
 
 
 def _find(folder):

@@ -5,6 +5,9 @@ import pathlib
 from collections.abc import Mapping
 
 from keras_attn import decoding
+from keras_attn.image.preprocessing import Preprocessing
+from keras_attn.models import sentence_folder
+from keras_attn.models.bert.model import BERT
 from keras_attn.models.tensor_files import read_json
 from keras_attn.models.transformer_captioner.model import TransformerCaptioner
 from keras_attn.models.vit.model import ViT
@@ -30,15 +33,18 @@ def read(folder: pathlib.Path, cls: type, given: Mapping) -> dict:
         ValueError: If a file says what cannot be served, with its name.
         FileNotFoundError: If one is missing.
     """
-    config = read_json(folder / _CONFIG)
     found = {}
+    if sentence_folder.is_one(folder):
+        found |= sentence_folder.settings(folder)
+        folder = sentence_folder.transformer_folder(folder)
+    config = read_json(folder / _CONFIG)
     if not issubclass(cls, ViT):
         found["tokenizer"] = Tokenizer.from_huggingface(folder)
         _check_size(folder, config, given.get("tokenizer", found["tokenizer"]))
     if issubclass(cls, (ViT, TransformerCaptioner)):
-        from keras_attn.image.preprocessing import Preprocessing
-
         found["preprocessing"] = Preprocessing.from_huggingface(folder)
+    if issubclass(cls, BERT) and _has_several_labels(config):
+        found["multi_label"] = True
     if callable(getattr(cls, "step", None)):
         found |= _search(folder, config, given.get("search"))
     return found | given
@@ -65,13 +71,19 @@ def _search(folder, config, chosen):
     try:
         settings = decoding.search_settings(generation, config)
     except ValueError as error:
-        where = path if path.is_file() else folder / _CONFIG
-        raise ValueError(f"{where}: {error}") from None
+        # It begins with the name of the file.
+        raise ValueError(f"{folder}/{error}") from None
     search = chosen or settings["search"]
     # Another search than the folder's has other options.
     taken = inspect.signature(getattr(decoding, search)).parameters
     kept = {name: settings[name] for name in settings if name in taken}
     return {**kept, "search": search}
+
+
+def _has_several_labels(config):
+    (name, *_) = config.get("architectures") or [""]
+    several = config.get("problem_type") == "multi_label_classification"
+    return several and name.endswith("ForSequenceClassification")
 
 
 def _check_size(folder, config, tokenizer):

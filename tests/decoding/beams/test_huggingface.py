@@ -83,7 +83,9 @@ def check_rows(found, table, start, *, max_length=LENGTH, **settings):
         )
         for rank, (answer, score) in enumerate(wanted[: len(tokens)]):
             assert tokens[rank, : lengths[row]].tolist() == answer
-            assert (tokens[rank, lengths[row] :] == settings["end_ids"][0]).all()
+            assert (
+                tokens[rank, lengths[row] :] == settings["end_ids"][0]
+            ).all()
             np.testing.assert_allclose(scores[rank], score, atol=1e-4)
         assert (scores[len(wanted) :] == -np.inf).all()
 
@@ -207,9 +209,7 @@ def test_log_probabilities_and_states_are_those_of_the_results(table, start):
                 for place, token in enumerate(answer[:length])
             ]
             wanted += [0.0] * (LENGTH - length)
-            np.testing.assert_allclose(
-                log_probs[row, rank], wanted, atol=1e-5
-            )
+            np.testing.assert_allclose(log_probs[row, rank], wanted, atol=1e-5)
             # The end itself was not fed.
             fed = [start[row], *answer[: length - 1]]
             assert history[row, rank, :length].tolist() == fed

@@ -57,11 +57,12 @@ def test_a_search_is_the_folders_unless_another_is_chosen(gpt):
 
 def test_what_a_search_cannot_do_is_named_with_its_file(gpt, monkeypatch):
     def refuse(generation, config):
-        raise ValueError(f"penalty_alpha={generation['penalty_alpha']}")
+        value = generation["penalty_alpha"]
+        raise ValueError(f"generation_config.json has penalty_alpha={value}")
 
     write(gpt, "generation_config.json", penalty_alpha=0.5)
     monkeypatch.setattr(decoding, "search_settings", refuse)
-    with pytest.raises(ValueError, match=r"generation_config.json: penalty_al"):
+    with pytest.raises(ValueError, match=r"/generation_config.json has pen"):
         folder_settings.read(gpt, models.GPT, {})
 
 
