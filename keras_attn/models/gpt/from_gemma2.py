@@ -11,6 +11,7 @@ _NORMS = {
     "pre_feedforward_layernorm": "feed_forward_residual.normalize",
     "post_feedforward_layernorm": "feed_forward_residual.normalize_output",
 }
+_HEAD_DIM = 256
 
 
 def read(cls: type, checkpoint: Checkpoint, **overrides):
@@ -21,22 +22,40 @@ def read(cls: type, checkpoint: Checkpoint, **overrides):
         checkpoint: Written by `save_pretrained` of a Gemma 2 model.
         overrides: Arguments of the constructor.
     """
+    model = checkpoint.make(cls, **settings(checkpoint) | overrides)
+    # Our attention divides by the root of a head's depth, Gemma by that of
+    # another number: the queries make up for it.
+    depth = model.stack.blocks[0].self_attention.key_dim
+    scalar = checkpoint.setting("query_pre_attn_scalar", 256)
+    llama_layout.plan(
+        checkpoint,
+        model,
+        _NORMS,
+        offset=1.0,
+        query_factor=(depth / scalar) ** 0.5,
+    )
+    llama_layout.finish(checkpoint, model)
+    return model
+
+
+def settings(checkpoint: Checkpoint) -> dict:
+    """The arguments of `GPT` that a config.json stands for."""
     checkpoint.expect(use_bidirectional_attention=False)
-    settings = llama_layout.settings(checkpoint, head_dim=256)
+    given = llama_layout.settings(checkpoint, head_dim=_HEAD_DIM)
     modifiers = [rope_settings.rotary(checkpoint)]
     cap = _cap(checkpoint, "attn_logit_softcapping", 50.0)
     if cap is not None:
         modifiers.append(SoftCap(cap))
     attention = {
-        **settings["attention"],
+        **given["attention"],
         "use_bias": bool(checkpoint.setting("attention_bias", False)),
         "modifiers": modifiers,
     }
     kinds = [
         "full_attention" if number % 2 else "sliding_attention"
-        for number in range(settings["num_layers"])
+        for number in range(given["num_layers"])
     ]
-    settings |= dict(
+    return given | dict(
         norm="both",
         activation=checkpoint.choose(
             "hidden_activation", llama_layout.GATED, "gelu_pytorch_tanh"
@@ -47,19 +66,6 @@ def read(cls: type, checkpoint: Checkpoint, **overrides):
         logit_soft_cap=_cap(checkpoint, "final_logit_softcapping", 30.0),
         attention=llama_layout.with_windows(checkpoint, attention, kinds),
     )
-    # Our attention divides by the root of a head's depth, Gemma by that of
-    # another number: the queries make up for it.
-    scalar = checkpoint.setting("query_pre_attn_scalar", 256)
-    model = checkpoint.make(cls, **settings | overrides)
-    llama_layout.plan(
-        checkpoint,
-        model,
-        _NORMS,
-        offset=1.0,
-        query_factor=(attention["key_dim"] / scalar) ** 0.5,
-    )
-    llama_layout.finish(checkpoint, model)
-    return model
 
 
 def _cap(checkpoint, field, default):

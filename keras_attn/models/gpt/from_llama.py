@@ -9,10 +9,10 @@ _NORMS = {
     "input_layernorm": "attention_residual.normalize",
     "post_attention_layernorm": "feed_forward_residual.normalize",
 }
-# What no field tells: which families know biases by a field, always add them
-# to query, key and value, normalise heads, or hide what is far away.
-_HAVE_BIAS_FIELDS = ("llama", "qwen3")
+# What no field tells: whose query, key and value have biases in any case or
+# if a field says so, whose heads are normalised, and who may have windows.
 _HAVE_QKV_BIAS = ("qwen2",)
+_HAVE_BIAS_FIELD = ("llama", "qwen3")
 _HAVE_QK_NORM = ("qwen3",)
 _HAVE_WINDOW_SWITCH = ("qwen2", "qwen3")
 _HEAD_DIM = {"qwen3": 128}
@@ -26,29 +26,9 @@ def read(cls: type, checkpoint: Checkpoint, **overrides):
         checkpoint: Written by `save_pretrained` of one of the models above.
         overrides: Arguments of the constructor.
     """
-    family = checkpoint.config["model_type"]
-    settings = llama_layout.settings(checkpoint, head_dim=_HEAD_DIM.get(family))
-    modifiers = [rope_settings.rotary(checkpoint)]
-    if family in _HAVE_QK_NORM:
-        modifiers.insert(0, QKNorm(epsilon=settings["epsilon"]))
-    has_bias = family in _HAVE_QKV_BIAS
-    if family in _HAVE_BIAS_FIELDS:
-        has_bias = bool(checkpoint.setting("attention_bias", False))
-    attention = {
-        **settings["attention"],
-        "use_bias": has_bias,
-        "use_output_bias": has_bias and family not in _HAVE_QKV_BIAS,
-        "modifiers": modifiers,
-    }
-    settings |= dict(
-        activation=checkpoint.choose("hidden_act", llama_layout.GATED, "silu"),
-        use_bias=bool(checkpoint.setting("mlp_bias", False)),
-        tie_embeddings=bool(checkpoint.setting("tie_word_embeddings", False)),
-        attention=_with_windows(checkpoint, family, attention),
-    )
-    model = checkpoint.make(cls, **settings | overrides)
+    model = checkpoint.make(cls, **settings(checkpoint) | overrides)
     llama_layout.plan(checkpoint, model, _NORMS)
-    if family in _HAVE_QK_NORM:
+    if checkpoint.config["model_type"] in _HAVE_QK_NORM:
         for number, block in enumerate(model.stack.blocks):
             norm = block.self_attention.modifiers[0]
             name = f"layers.{number}.self_attn"
@@ -58,20 +38,42 @@ def read(cls: type, checkpoint: Checkpoint, **overrides):
     return model
 
 
+def settings(checkpoint: Checkpoint) -> dict:
+    """The arguments of `GPT` that a config.json stands for."""
+    family = checkpoint.config["model_type"]
+    given = llama_layout.settings(checkpoint, head_dim=_HEAD_DIM.get(family))
+    modifiers = [rope_settings.rotary(checkpoint)]
+    if family in _HAVE_QK_NORM:
+        modifiers.insert(0, QKNorm(epsilon=given["epsilon"]))
+    has_bias = family in _HAVE_QKV_BIAS
+    if family in _HAVE_BIAS_FIELD:
+        has_bias = bool(checkpoint.setting("attention_bias", False))
+    attention = {
+        **given["attention"],
+        "use_bias": has_bias,
+        "use_output_bias": has_bias and family not in _HAVE_QKV_BIAS,
+        "modifiers": modifiers,
+    }
+    return given | dict(
+        activation=checkpoint.choose("hidden_act", llama_layout.GATED, "silu"),
+        use_bias=bool(checkpoint.setting("mlp_bias", False)),
+        tie_embeddings=bool(checkpoint.setting("tie_word_embeddings", False)),
+        attention=_with_windows(checkpoint, family, attention),
+    )
+
+
 def _with_windows(checkpoint, family, attention):
     """Llama sees everything, Mistral its window, Qwen what two fields say."""
     config = checkpoint.config
     if family == "mistral" and config.get("sliding_window", 4096) is not None:
         window = checkpoint.setting("sliding_window", 4096)
         return {**attention, "sliding_window": window}
-    if family not in _HAVE_WINDOW_SWITCH or not config.get(
-        "use_sliding_window", False
-    ):
+    switch = config.get("use_sliding_window", False)
+    if family not in _HAVE_WINDOW_SWITCH or not switch:
         return attention
-    layers = checkpoint.setting("num_hidden_layers")
     first = checkpoint.setting("max_window_layers", 28)
     kinds = [
         "sliding_attention" if number >= first else "full_attention"
-        for number in range(layers)
+        for number in range(checkpoint.setting("num_hidden_layers"))
     ]
     return llama_layout.with_windows(checkpoint, attention, kinds)

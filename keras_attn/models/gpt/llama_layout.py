@@ -32,12 +32,20 @@ def settings(checkpoint: Checkpoint, *, head_dim: int | None = None) -> dict:
     ):
         if checkpoint.config.get(field, otherwise) is not None:
             attention[name] = checkpoint.setting(field, otherwise)
+    units = checkpoint.setting("hidden_size")
+    depth = attention.get("key_dim", units / heads)
+    if depth % 2:
+        raise ValueError(
+            f"{checkpoint.folder / 'config.json'} has heads of depth {depth} "
+            "(head_dim, or hidden_size / num_attention_heads); rotary "
+            "positions need an even number."
+        )
     pad_id = checkpoint.config.get("pad_token_id")
     return dict(
         vocabulary_size=checkpoint.setting("vocab_size"),
         num_layers=checkpoint.setting("num_hidden_layers"),
         num_heads=heads,
-        units=checkpoint.setting("hidden_size"),
+        units=units,
         hidden_dim=checkpoint.setting("intermediate_size"),
         max_length=checkpoint.setting("max_position_embeddings", 2048),
         position=None,

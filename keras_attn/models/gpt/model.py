@@ -5,7 +5,6 @@ from typing import ClassVar
 import keras
 from keras import ops
 
-from keras_attn.base import argument_checks
 from keras_attn.base.state import State
 from keras_attn.blocks.decoder import DecoderBlock
 from keras_attn.embeddings.token import TokenEmbedding
@@ -13,6 +12,7 @@ from keras_attn.models import prompts
 from keras_attn.models.gpt import from_gemma2
 from keras_attn.models.gpt import from_gpt2
 from keras_attn.models.gpt import from_llama
+from keras_attn.models.gpt.logit_soft_cap import LogitSoftCap
 from keras_attn.models.gpt.presets import PRESETS
 from keras_attn.models.make_stack import make_stack
 from keras_attn.models.preset_model import PresetModel
@@ -94,8 +94,6 @@ class GPT(PresetModel):
         dtype=None,
         **kwargs,
     ):
-        if logit_soft_cap is not None:
-            argument_checks.above(logit_soft_cap, "logit_soft_cap")
         block = dict(
             num_heads=num_heads,
             hidden_dim=hidden_dim or 4 * units,
@@ -136,15 +134,22 @@ class GPT(PresetModel):
                 vocabulary_size, use_bias=False, name="logits", dtype=dtype
             )
 
+        soft_cap = None
+        if logit_soft_cap is not None:
+            soft_cap = LogitSoftCap(
+                logit_soft_cap, name="logit_soft_cap", dtype=dtype
+            )
+
         tokens = keras.Input((None,), dtype="int32", name="tokens")
         x = stack(embedding(tokens))
         _shrink_residual_maps(stack.blocks)
         logits = project(x) if project else embedding(x, reverse=True)
-        logits = _capped(logits, logit_soft_cap)
+        logits = soft_cap(logits) if soft_cap else logits
         super().__init__(tokens, logits, dtype=dtype, **kwargs)
         self.embedding = embedding
         self.stack = stack
         self.project = project
+        self.soft_cap = soft_cap
 
     def call(self, inputs, training=None, mask=None, **kwargs):
         if not _is_packed(inputs):
@@ -254,7 +259,7 @@ class GPT(PresetModel):
     def _logits(self, x):
         project = self.project
         logits = project(x) if project else self.embedding(x, reverse=True)
-        return _capped(logits, self.config["logit_soft_cap"])
+        return self.soft_cap(logits) if self.soft_cap else logits
 
     def _read(self, inputs):
         if _is_packed(inputs):
@@ -263,10 +268,6 @@ class GPT(PresetModel):
                 'Give each a row of its own, without "segments".'
             )
         return prompts.lengths_of(inputs, self.config["pad_id"])
-
-
-def _capped(logits, cap):
-    return logits if cap is None else cap * ops.tanh(logits / cap)
 
 
 def _is_packed(inputs):

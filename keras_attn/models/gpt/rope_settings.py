@@ -29,6 +29,12 @@ def rotary(checkpoint: Checkpoint) -> Rotary:
     path = checkpoint.folder / "config.json"
     field = "rope_scaling" if config.get("rope_scaling") else "rope_parameters"
     given = config.get(field) or {}
+    nested = [name for name, part in given.items() if isinstance(part, dict)]
+    if nested:
+        raise ValueError(
+            f"{path} has {field} of layers, {nested[0]!r} being one; only "
+            "those of all layers are supported."
+        )
     # The oldest files name the kind "type".
     kind = given.get("rope_type", given.get("type", "default"))
     if kind not in _NUMBERS:
@@ -36,12 +42,11 @@ def rotary(checkpoint: Checkpoint) -> Rotary:
             f"{path} has {field} of rope_type={kind!r}; supported are "
             f"{sorted(_NUMBERS)}."
         )
+    length = config.get("max_position_embeddings")
     found = {
-        "rope_theta": config.get("rope_theta") or 10_000.0,
-        "original_max_position_embeddings": config.get(
-            "max_position_embeddings"
-        ),
-        "partial_rotary_factor": config.get("partial_rotary_factor") or 1.0,
+        "rope_theta": config.get("rope_theta", 10_000.0),
+        "partial_rotary_factor": config.get("partial_rotary_factor") or 1,
+        "original_max_position_embeddings": length,
         **given,
     }
     for name in ("rope_theta", "partial_rotary_factor", *_NUMBERS[kind]):
