@@ -54,6 +54,11 @@ MAY_IMPORT_WITHIN = {
         "segmentation": {""},
         "huggingface": {"", "segmentation"},
     },
+    "decoding": {
+        "": {"beams", "logits"},
+        "beams": {"", "logits"},
+        "logits": {""},
+    },
     "data": {
         "": {"builtin", "sources"},
         "sources": set(),
@@ -148,6 +153,7 @@ READ = "it reads what it is given"
 HOST = "it is asked with whatever the model takes"
 NOT_COMPUTING = {
     "models.from_huggingface": "it reads a folder",
+    "decoding.search_settings": "it reads what a folder says",
     **{
         f"data.{name}": READ
         for name in (

@@ -42,7 +42,7 @@ def byte_pair(folder, *, start=False, **tokens):
     trainer = tokenizers.trainers.BpeTrainer(
         vocab_size=400,
         show_progress=False,
-        special_tokens=["<s>", "</s>", "<pad>"],
+        special_tokens=["<s>", "</s>", "<pad>", "<end>"],
         initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
     )
     made.train_from_iterator(lines(), trainer)
@@ -54,6 +54,7 @@ def byte_pair(folder, *, start=False, **tokens):
         tokenizer_object=made,
         bos_token="<s>",
         eos_token="</s>",
+        additional_special_tokens=["<end>"],
         **tokens,
     )
     made.save_pretrained(folder)

@@ -215,7 +215,7 @@ def test_llama_with_beams(tmp_path, capsys):
         num_attention_heads=4,
         num_key_value_heads=2,
         bos_token_id=0,
-        eos_token_id=[1, 7],
+        eos_token_id=[1, 3],
         pad_token_id=2,
     )
     search = searched(num_beams=3, length_penalty=0.5, max_new_tokens=8)

@@ -185,7 +185,7 @@ def test_a_row_does_not_depend_on_its_neighbours(table, start):
 
 
 def test_log_probabilities_and_states_are_those_of_the_results(table, start):
-    tokens, scores, log_probs, state = searched(
+    tokens, _, log_probs, state = searched(
         table,
         start,
         end_id=ENDS,
