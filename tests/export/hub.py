@@ -2,6 +2,7 @@
 
 import io
 import json
+import warnings
 
 from tests.models import peers
 from tests.text import real_text
@@ -98,28 +99,48 @@ def marian_tokenizer(folder):
 
 
 def t5_tokenizer(folder):
-    """T5's unigrams, with four sentinels."""
+    """T5's unigrams, with SentencePiece's own normalisation."""
     import tokenizers
+    from tokenizers import decoders
+    from tokenizers import normalizers
+    from tokenizers import pre_tokenizers
+    from tokenizers import processors
 
     library = peers.transformers()
     folder.mkdir(exist_ok=True)
+    path = folder / "spiece.model"
     made = sentence_piece(
-        folder, "spiece.model", pad_id=0, eos_id=1, unk_id=2, bos_id=-1
+        folder, path.name, pad_id=0, eos_id=1, unk_id=2, bos_id=-1
     )
     pieces = [
         (made.id_to_piece(i), made.get_score(i)) for i in range(len(made))
     ]
-    (folder / "spiece.model").unlink()
-    fast = tokenizers.SentencePieceUnigramTokenizer()
-    fast._tokenizer.model = tokenizers.models.Unigram(pieces, unk_id=2)
-    fast._tokenizer.post_processor = tokenizers.processors.TemplateProcessing(
+    fast = tokenizers.Tokenizer(tokenizers.models.Unigram(pieces, unk_id=2))
+    fast.normalizer = normalizers.Precompiled(_map_of(path.read_bytes()))
+    path.unlink()
+    fast.pre_tokenizer = pre_tokenizers.Sequence(
+        [pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Metaspace()]
+    )
+    fast.decoder = decoders.Metaspace()
+    fast.post_processor = processors.TemplateProcessing(
         single="$A </s>", pair="$A </s> $B </s>", special_tokens=[("</s>", 1)]
     )
     made = library.PreTrainedTokenizerFast(
-        tokenizer_object=fast._tokenizer,
+        tokenizer_object=fast,
         eos_token="</s>",
         unk_token="<unk>",
         pad_token="<pad>",
     )
     made.save_pretrained(folder)
     return made
+
+
+def _map_of(model):
+    """The precompiled map of a model of SentencePiece."""
+    with warnings.catch_warnings():
+        # Its messages were made by an older protobuf.
+        warnings.simplefilter("ignore")
+        from sentencepiece import sentencepiece_model_pb2
+    proto = sentencepiece_model_pb2.ModelProto()
+    proto.ParseFromString(model)
+    return proto.normalizer_spec.precompiled_charsmap

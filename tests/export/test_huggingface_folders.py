@@ -86,7 +86,7 @@ def test_a_classifier(tmp_path, capsys):
         found_pairs = ask(pairs, "classify_pairs")
     logits = peers.ask(peer, **rows_of(tokenizer, TEXTS))["logits"]
     assert found["label"] == [names[i] for i in logits.argmax(-1)]
-    assert len(set(found["label"])) > 1
+    assert np.ptp(found["scores"], axis=0).max() > 0.05
     np.testing.assert_allclose(found["scores"], softmax(logits), atol=1e-4)
     rows = rows_of(tokenizer, TEXTS, TEXTS[::-1])
     logits = peers.ask(peer, **rows)["logits"]
