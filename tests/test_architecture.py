@@ -49,7 +49,16 @@ MAY_IMPORT_WITHIN = {
     },
     "attention": {"": {"heads"}, "heads": set()},
     "blocks": {"": {"normalization"}, "normalization": set()},
-    "text": {"": {"segmentation"}, "segmentation": {""}},
+    "text": {
+        "": {"segmentation", "huggingface"},
+        "segmentation": {""},
+        "huggingface": {"", "segmentation"},
+    },
+    "decoding": {
+        "": {"beams", "logits"},
+        "beams": {"", "logits"},
+        "logits": {""},
+    },
     "data": {
         "": {"builtin", "sources"},
         "sources": set(),
@@ -68,7 +77,7 @@ MAY_IMPORT_WITHIN = {
         "sagan": {""},
         "sequence_regressor": {""},
         "transformer": {""},
-        "transformer_captioner": {""},
+        "transformer_captioner": {"", "gpt", "vit"},
         "vilbert": {""},
         "vit": {""},
     },
@@ -86,7 +95,7 @@ MAY_IMPORT_WITHIN = {
         "accelerator": set(),
     },
     "export": {
-        "": {"tasks", "graph", "bundle", "verify", "server"},
+        "": {"tasks", "graph", "settings", "bundle", "verify", "server"},
         "graph": set(),
         "settings": set(),
         "tasks": {"graph", "settings"},
@@ -144,6 +153,7 @@ READ = "it reads what it is given"
 HOST = "it is asked with whatever the model takes"
 NOT_COMPUTING = {
     "models.from_huggingface": "it reads a folder",
+    "decoding.search_settings": "it reads what a folder says",
     **{
         f"data.{name}": READ
         for name in (
@@ -164,6 +174,7 @@ NOT_COMPUTING = {
     "export.Servable": HOST,
     "export.Signature": "it says what a model takes",
     "export.Task": "each of its subclasses has its own",
+    "export.export_huggingface": "it reads a folder",
     "export.inspect": "it lists what there is",
     "export.register_task": "it names a class",
     "export.serve": HOST,

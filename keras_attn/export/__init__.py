@@ -3,6 +3,8 @@
 servable        makes of a model what is served, to be asked in Python, as a
                 Servable
 export_model    writes a version of a model
+export_huggingface
+                writes one of a folder that Hugging Face's libraries wrote
 verify          loads it as a server does, and asks it
 inspect         tells what it can be asked
 serve           answers requests on this machine, for trying it out, as a
@@ -22,6 +24,7 @@ One of your own is a Task with a Signature for each verb.
 from keras_attn.export.bundle.inspection import inspect
 from keras_attn.export.exporting import export_model
 from keras_attn.export.graph.signature import Signature
+from keras_attn.export.huggingface import export_huggingface
 from keras_attn.export.loader.loaded_model import LoadedModel
 from keras_attn.export.servables import Servable
 from keras_attn.export.servables import servable
@@ -67,6 +70,7 @@ __all__ = [
     "TokenClassification",
     "Translation",
     "VisionLanguage",
+    "export_huggingface",
     "export_model",
     "inspect",
     "register_task",

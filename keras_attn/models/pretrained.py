@@ -1,8 +1,11 @@
 """The model in a Hugging Face folder, whatever its class."""
 
+import pathlib
+
 from keras_attn.models import sentence_folder
 from keras_attn.models.checkpoint import Checkpoint
 from keras_attn.models.preset_model import PresetModel
+from keras_attn.models.tensor_files import read_json
 
 
 def from_huggingface(folder, **overrides) -> PresetModel:
@@ -16,19 +19,27 @@ def from_huggingface(folder, **overrides) -> PresetModel:
         folder: Holds `config.json` and the weights (safetensors).
         overrides: Arguments of the class's constructor, such as `dtype`.
     """
+    cls = class_of(folder)
     checkpoint = Checkpoint(sentence_folder.transformer_folder(folder))
-    families = families_by_type()
-    kind = checkpoint.config.get("model_type")
-    if kind not in families:
-        raise ValueError(
-            f"{checkpoint.folder / 'config.json'} has model_type={kind!r}; "
-            f"supported are {sorted(families)}."
-        )
-    cls = families[kind]
     task = {}
     if not sentence_folder.is_one(folder):
         task = cls.checkpoint_task(checkpoint)
     return cls.from_checkpoint(checkpoint, **task | overrides)
+
+
+def class_of(folder) -> type[PresetModel]:
+    """The class of the model in a folder, whose weights are not looked at."""
+    folder = pathlib.Path(folder)
+    if not folder.is_dir():
+        raise FileNotFoundError(f"There is no folder {folder}.")
+    path = sentence_folder.transformer_folder(folder) / "config.json"
+    families = families_by_type()
+    kind = read_json(path).get("model_type")
+    if kind not in families:
+        raise ValueError(
+            f"{path} has model_type={kind!r}; supported are {sorted(families)}."
+        )
+    return families[kind]
 
 
 def families_by_type() -> dict[str, type[PresetModel]]:

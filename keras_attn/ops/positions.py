@@ -8,7 +8,12 @@ import tensorflow as tf
 from keras import ops
 
 
-def rotary_angles(positions, num_pairs: int, base: float = 10000.0):
+def rotary_angles(
+    positions,
+    num_pairs: int,
+    base: float = 10000.0,
+    scaling: dict | None = None,
+):
     """Angle by which each pair of features is turned at each position.
 
         angle(p, i) = p · base^(-i / num_pairs)
@@ -19,6 +24,7 @@ def rotary_angles(positions, num_pairs: int, base: float = 10000.0):
         positions: (batch or 1, length) integers.
         num_pairs: Half the number of features that are turned.
         base: The slowest pair turns about once in 2π · base positions.
+        scaling: How the frequencies are lowered, as for `Rotary`; or None.
 
     Returns:
         (batch or 1, length, num_pairs) floats.
@@ -27,8 +33,22 @@ def rotary_angles(positions, num_pairs: int, base: float = 10000.0):
         Su et al. 2021, section 3.2.2. https://arxiv.org/abs/2104.09864
     """
     frequencies = base ** (-np.arange(num_pairs) / num_pairs)
+    if scaling is not None:
+        frequencies = _lowered(frequencies, **scaling)
     positions = ops.cast(positions, "float32")[:, :, None]
     return positions * ops.convert_to_tensor(frequencies, dtype="float32")
+
+
+def _lowered(
+    frequencies, kind, factor, low=None, high=None, original_length=None
+):
+    """Lower all frequencies, or those of few turns in `original_length`."""
+    slow = frequencies / factor
+    if kind == "linear":
+        return slow
+    turns = original_length * frequencies / (2 * math.pi)
+    kept = np.clip((turns - low) / (high - low), 0, 1)
+    return kept * frequencies + (1 - kept) * slow
 
 
 def rotate_pairs(heads, angles, *, interleaved: bool = False):
@@ -151,7 +171,9 @@ def _bucket_table(num_buckets, max_distance):
     return ops.convert_to_tensor(table, dtype="int32")
 
 
-def sinusoidal_encoding(positions, units: int, base: float = 10000.0):
+def sinusoidal_encoding(
+    positions, units: int, base: float = 10000.0, *, interleaved: bool = True
+):
     """Vectors of sines and cosines that tell a position.
 
         encoding(p, 2i) = sin(p / base^(2i / units)), encoding(p, 2i + 1) = cos
@@ -160,6 +182,8 @@ def sinusoidal_encoding(positions, units: int, base: float = 10000.0):
         positions: (batch or 1, length) integers.
         units: Length of a vector; if odd, the last cosine is left out.
         base: How far the frequencies fall, from 1 to about 1 / base.
+        interleaved: Whether sines and cosines take turns; if not, all sines
+            stand before all cosines.
 
     Returns:
         (batch or 1, length, units) float32.
@@ -167,6 +191,9 @@ def sinusoidal_encoding(positions, units: int, base: float = 10000.0):
     frequencies = base ** (-np.arange(0, units, 2) / units)
     positions = ops.cast(positions, "float32")[:, :, None]
     angles = positions * ops.convert_to_tensor(frequencies, dtype="float32")
+    if not interleaved:
+        cosines = ops.cos(angles[:, :, : units // 2])
+        return ops.concatenate([ops.sin(angles), cosines], axis=-1)
     encoding = ops.stack([ops.sin(angles), ops.cos(angles)], axis=-1)
     shape = (*ops.shape(angles)[:2], 2 * len(frequencies))
     return ops.reshape(encoding, shape)[:, :, :units]

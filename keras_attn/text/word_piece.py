@@ -113,8 +113,11 @@ class WordPieceTokenizer(Tokenizer):
             "unknown_token": self.unknown_token,
         }
 
+    def _prepare(self, strings):
+        return self._normalize(strings)
+
     def _tokenize(self, strings):
-        words = split_words(self._normalize(strings), letters=self._letters)
+        words = split_words(strings, letters=self._letters)
         ids = self._words.lookup(words.values)
         # Most words are in the vocabulary. Of the rest each is cut once.
         missing = tf.where(ids < 0)

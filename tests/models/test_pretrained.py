@@ -14,8 +14,9 @@ from tests.models import folders
         (folders.gpt2, models.GPT),
         (folders.bart, models.Transformer),
         (folders.vit, models.ViT),
+        (folders.vit_gpt2, models.TransformerCaptioner),
     ],
-    ids=["bert", "roberta", "distilbert", "gpt2", "bart", "vit"],
+    ids=["bert", "roberta", "distilbert", "gpt2", "bart", "vit", "captioner"],
 )
 def test_the_class_is_found(kind, cls, tmp_path):
     folders.write(tmp_path, kind)

@@ -4,6 +4,7 @@ import keras
 import tensorflow as tf
 
 from keras_attn.decoding.protocol import continues_prompts
+from keras_attn.decoding.protocol import earlier_tokens
 from keras_attn.export.graph import request_text
 from keras_attn.export.graph.invalid_rows import blank_invalid
 from keras_attn.export.graph.search import Search
@@ -14,6 +15,8 @@ from keras_attn.export.graph.utf8 import is_utf8
 from keras_attn.export.settings import example_texts
 from keras_attn.export.settings import tokenizer_checks
 from keras_attn.export.tasks.generative_task import GenerativeTask
+from keras_attn.text.layouts import prompt_row
+from keras_attn.text.layouts import prompt_special
 from keras_attn.text.tokenizer import Tokenizer
 
 _USUAL_LENGTH = 128
@@ -25,6 +28,8 @@ class TextGeneration(GenerativeTask):
 
         tokens = prompt, answer
 
+    The prompt stands as `text.layouts.prompt_row` has it: a template's special
+    tokens are around it, and are never truncated.
     A text is `valid` if it is UTF-8 and has at least one token, and if its
     row's options are in range; any other gets an empty answer. It is
     `truncated` if it has more tokens than are read: the last ones are.
@@ -39,7 +44,8 @@ class TextGeneration(GenerativeTask):
         prompt_length: The most tokens that are read; if None, the positions
             that `max_length` leaves, or 512 where none are learned.
         xla: Whether the first two signatures have XLA signatures beside them.
-        **search_options: Further arguments of the search, such as `top_k`.
+        **search_options: Further arguments of the search, such as `top_k`, or
+            `end_id`, one or several, if it is not the tokenizer's END.
     """
 
     VERB = "generate"
@@ -69,6 +75,13 @@ class TextGeneration(GenerativeTask):
             prompt_length = room or _USUAL_PROMPT
         tokenizer_checks.check_length("prompt_length", prompt_length, room)
         self.prompt_length = prompt_length
+        self.prompt_room = prompt_length - prompt_special(tokenizer)
+        if self.prompt_room < 1:
+            raise ValueError(
+                "`prompt_length` must leave room for the special tokens of the "
+                "tokenizer's template and a token. Received: prompt_length="
+                f"{prompt_length}"
+            )
         self.longest = prompt_length + max_length
         search = Search(
             model,
@@ -93,8 +106,9 @@ class TextGeneration(GenerativeTask):
 
     def read(self, text, *, fixed=False):
         ids, valid, truncated = request_text.read(
-            self.tokenizer, text, self.prompt_length, from_end=True
+            self.tokenizer, text, self.prompt_room, from_end=True
         )
+        ids = prompt_row(self.tokenizer, ids)
         width = self.prompt_length if fixed else None
         lengths = tf.cast(ids.row_lengths(), tf.int32)
         # Nothing after a row's length is attended to.
@@ -103,6 +117,13 @@ class TextGeneration(GenerativeTask):
 
     def prepare(self, tokens, lengths):
         return self.model.prompt({"tokens": tokens, "lengths": lengths})
+
+    def earlier(self, tokens, lengths):
+        if not self.search.reads_prompts:
+            return None
+        # The last token is the first that is fed.
+        before = {"tokens": tokens, "lengths": lengths - 1}
+        return earlier_tokens(self.model, before)
 
     def begin(self, tokens, lengths):
         if hasattr(self.model, "prefill"):
@@ -124,7 +145,7 @@ class TextGeneration(GenerativeTask):
 
     def example_inputs(self):
         texts = example_texts.sentences(self.tokenizer)
-        return texts, example_texts.odd(self.tokenizer, self.prompt_length)
+        return texts, example_texts.odd(self.tokenizer, self.prompt_room)
 
     def _embed(self, text):
         (tokens, lengths), valid, truncated = self._read(text)

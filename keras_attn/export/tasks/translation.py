@@ -6,6 +6,7 @@ import tensorflow as tf
 from keras_attn.decoding.protocol import GenerativeModel
 from keras_attn.decoding.protocol import continues_prompts
 from keras_attn.export.graph import request_text
+from keras_attn.export.graph.answer_text import spell
 from keras_attn.export.graph.invalid_rows import blank_invalid
 from keras_attn.export.graph.search import Search
 from keras_attn.export.graph.shared_function import shared_function
@@ -14,8 +15,8 @@ from keras_attn.export.graph.signature import text_column
 from keras_attn.export.settings import example_texts
 from keras_attn.export.settings import tokenizer_checks
 from keras_attn.export.tasks.generative_task import GenerativeTask
-from keras_attn.export.tasks.generative_task import spell
 from keras_attn.text.layouts import source_row
+from keras_attn.text.layouts import source_special
 from keras_attn.text.tokenizer import Tokenizer
 
 _USUAL_LENGTH = 128
@@ -42,7 +43,8 @@ class Translation(GenerativeTask):
         source_start: Whether sources begin with START, as BART's do.
         reverse_source: Whether sources are read backwards, END still last.
         xla: Whether the first two signatures have XLA signatures beside them.
-        **search_options: Further arguments of the search, such as `width`.
+        **search_options: Further arguments of the search, such as `width`, or
+            `end_id`, one or several, if it is not the tokenizer's END.
     """
 
     VERB = "translate"
@@ -79,6 +81,9 @@ class Translation(GenerativeTask):
         tokenizer_checks.check_length("source_length", source_length, positions)
         self.source = source
         self.source_length = source_length
+        self.source_room = source_length - source_special(
+            source, start=source_start
+        )
         self.longest = max(source_length, max_length)
         self.start_id = target.start_id if start_id is None else start_id
         self.source_start = source_start
@@ -115,8 +120,9 @@ class Translation(GenerativeTask):
         return signatures
 
     def read(self, text, *, fixed=False):
-        room = self.source_length - 1 - self.source_start
-        ids, valid, truncated = request_text.read(self.source, text, room)
+        ids, valid, truncated = request_text.read(
+            self.source, text, self.source_room
+        )
         rows = source_row(
             self.source,
             ids,
@@ -134,9 +140,8 @@ class Translation(GenerativeTask):
         return inputs, tf.fill([tf.shape(source)[0]], self.start_id)
 
     def example_inputs(self):
-        room = self.source_length - 1 - self.source_start
         texts = example_texts.sentences(self.source)
-        return texts, example_texts.odd(self.source, room)
+        return texts, example_texts.odd(self.source, self.source_room)
 
     def _attention(self, text):
         (source,), valid, truncated = self._read(text)

@@ -75,6 +75,25 @@ class Merges(tf.Module):
         )
         return symbols[1:]
 
+    def rows(self, rows):
+        """Merge within the rows of ragged (words, symbols) int64."""
+        place = tf.range(tf.size(rows.values, tf.int64)) + rows.value_rowids()
+        total = tf.size(rows.values, tf.int64) + rows.nrows()
+        symbols = tf.tensor_scatter_nd_update(
+            tf.fill([total], tf.cast(self.end, tf.int64)),
+            place[:, tf.newaxis],
+            rows.values,
+        )
+        symbols = self(symbols)
+        is_end = symbols == self.end
+        splits = tf.where(is_end)[:, 0]
+        splits -= tf.range(tf.size(splits, tf.int64))
+        return tf.RaggedTensor.from_row_splits(
+            tf.gather_nd(symbols, tf.where(~is_end)),
+            tf.concat([[0], splits], 0),
+            validate=False,
+        )
+
     def _merge_once(self, symbols, pairs):
         """One round; `pairs` are packed values of symbols and their next."""
         ranks, *bounds = _unpack(pairs)

@@ -42,6 +42,12 @@ def test_the_tokenizer_of_the_training_is_taken(translator):
 def test_another_vocabulary_is_refused(translator):
     with pytest.raises(ValueError, match=r"knows 13 ids in its source.* 14"):
         tokenizer_checks.check_tokenizer(translator, writers.TARGET, "source")
+    with pytest.raises(ValueError, match=r"knows 14 ids in its target.* 15"):
+        tokenizer_checks.check_tokenizer(translator, writers.LARGER, "target")
+
+
+def test_a_model_may_know_more_ids_than_its_tokenizer(translator):
+    tokenizer_checks.check_tokenizer(translator, writers.SOURCE, "target")
 
 
 @pytest.mark.parametrize("tokenizer", [None, "words", {"source": None}])

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from keras_attn.export import servable
 from keras_attn.export.tasks.mask_filling import MaskFilling
 from keras_attn.text import WordPieceTokenizer
 from keras_attn.text.layouts import join_pair
@@ -157,3 +158,15 @@ def test_a_tokenizer_without_mask_is_refused(model):
     tokenizer = WordPieceTokenizer([*vocabulary, *texts.PIECES, "b"])
     with pytest.raises(ValueError, match="no MASK token"):
         MaskFilling(model, tokenizer=tokenizer)
+
+
+def test_ids_that_the_tokenizer_does_not_have_fill_no_hole():
+    model = texts.bert("masked_lm", vocabulary_size=21)
+    bias = model.get_layer("masked_lm_bias")
+    # The likeliest of all.
+    bias.set_weights([np.where(np.arange(21) >= 16, 50.0, 0.0)])
+    made = servable(model, tokenizer=texts.tokenizer(), num_candidates=30)
+    answer = made.fill(["the [MASK] sat"])
+    tokens = answer["tokens"][0, 0]
+    assert b"" not in tokens and len(set(tokens.tolist())) == len(tokens)
+    assert set(tokens.astype(str)) < set(texts.tokenizer().vocabulary)

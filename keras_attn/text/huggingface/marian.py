@@ -1,0 +1,85 @@
+"""Reads SentencePiece's own files: Marian's folder, and one of one model."""
+
+import pathlib
+
+from keras_attn.text import files
+from keras_attn.text.huggingface import sentence_piece
+from keras_attn.text.huggingface import settings as settings_files
+from keras_attn.text.template import Template
+
+# What a model without `tokenizer.json` is called.
+MODEL_FILES = ("spiece.model", "sentencepiece.bpe.model", "tokenizer.model")
+_END = "</s>"
+
+
+def read(folder: pathlib.Path) -> dict:
+    """Make both tokenizers of a Marian folder.
+
+    Each side is cut by its own model; ids come from vocab.json, which both
+    share unless the settings say "separate_vocabs".
+
+    Args:
+        folder: Holds source.spm, target.spm and vocab.json.
+
+    Returns:
+        `{"source", "target"}` tokenizers.
+    """
+    settings = settings_files.read(folder)
+    names = {"source": "vocab.json", "target": "vocab.json"}
+    if settings.get("separate_vocabs"):
+        names["target"] = "target_vocab.json"
+    return {
+        side: _side(folder, side, folder / name, settings)
+        for side, name in names.items()
+    }
+
+
+def read_model(path: pathlib.Path, settings: dict):
+    """Make the tokenizer of one model, whose ids are its own.
+
+    Args:
+        path: The model.
+        settings: What the folder says of special tokens.
+    """
+    model = sentence_piece.read(path)
+    pieces = model["pieces"]
+    return files.kind_named("UnigramTokenizer")(
+        pieces,
+        model["scores"],
+        model["replacements"],
+        **model["arguments"],
+        special_tokens=settings_files.special_tokens(settings, pieces),
+    )
+
+
+def _side(folder, side, path, settings):
+    model = sentence_piece.read(folder / f"{side}.spm")
+    ids = files.read_json(path)
+    tokens = sorted(ids, key=ids.get) if isinstance(ids, dict) else []
+    if not tokens or [*map(ids.get, tokens)] != [*range(len(tokens))]:
+        raise ValueError(
+            f"{path} must hold tokens and their ids, 0, 1, 2, ... without gap."
+        )
+    special = settings_files.special_tokens(settings, tokens)
+    unknown = special.pop("unknown", "<unk>")
+    for token in (unknown, special.setdefault("end", _END)):
+        if token not in ids:
+            raise ValueError(f"{path} lacks the token {token!r}.")
+    # A model starts with an id of its configuration, not with a token.
+    special.setdefault("start", None)
+    tokenizer = files.kind_named("UnigramTokenizer")(
+        tokens,
+        model["scores"],
+        model["replacements"],
+        **{**model["arguments"], "unknown_token": unknown},
+        codes=side == "source" or not settings.get("separate_vocabs"),
+        special_tokens=special,
+    )
+    tokenizer.added_tokens = [
+        {"content": token, "special": True}
+        for token in {unknown: 0, **dict.fromkeys(special.values())}
+        if token is not None
+    ]
+    end = (tokenizer.end_id, 0)
+    tokenizer.template = Template([("A", 0), end], [("A", 0), ("B", 0), end])
+    return tokenizer
