@@ -7,6 +7,7 @@ from keras_attn.export.graph.utf8 import is_utf8
 from keras_attn.text.layouts import check_special
 from keras_attn.text.layouts import join_pair
 from keras_attn.text.offsets import Offsets
+from keras_attn.text.pair_frame import pair_frame
 from keras_attn.text.tokenizer import Tokenizer
 
 
@@ -52,7 +53,7 @@ class ContextWindows(tf.Module):
         self.tokenizer = tokenizer
         self.tokenize = shared_function(tokenizer)
         self.offsets = Offsets(tokenizer, whole_words=whole_words)
-        self.num_special, self.num_after = _frame(tokenizer)
+        self.num_special, self.num_after = pair_frame(tokenizer)
         self.max_length = max_length
         self.room = max_length - self.num_special
         if self.room < 2:
@@ -117,16 +118,6 @@ class ContextWindows(tf.Module):
         # A batch without rows has a first token as well: models take it.
         lengths = tf.concat([tokens.row_lengths(), [2]], axis=0)
         return tf.stack([-1, tf.reduce_max(lengths)])
-
-
-def _frame(tokenizer):
-    """How many special tokens a pair has, and how many of them at its end."""
-    nothing = tf.RaggedTensor.from_row_lengths(tf.zeros([0], tf.int32), [0])
-    special = join_pair(tokenizer, nothing, nothing)["tokens"].to_list()[0]
-    other = next(n for n in range(len(special) + 1) if n not in special)
-    one = tf.RaggedTensor.from_row_lengths([other], [1])
-    row = join_pair(tokenizer, nothing, one)["tokens"].to_list()[0]
-    return len(special), len(special) - row.index(other)
 
 
 def _at(ragged, row):

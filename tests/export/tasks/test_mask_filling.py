@@ -138,6 +138,15 @@ def test_no_more_candidates_are_given_than_there_are(model):
     assert answer["scores"].numpy()[0, 0].min() > 0
 
 
+def test_ids_that_no_token_has_fill_no_hole():
+    size = texts.tokenizer().vocabulary_size + 20
+    model = texts.bert("masked_lm", vocabulary_size=size)
+    task = MaskFilling(model, tokenizer=texts.tokenizer(), num_candidates=99)
+    answer = task.signatures()[0].function(text=tf.constant(["a [MASK]"]))
+    found = sorted(token.decode() for token in answer["tokens"].numpy()[0, 0])
+    assert found == sorted(texts.PIECES)
+
+
 @pytest.mark.parametrize("name", ["num_candidates", "max_holes"])
 def test_numbers_start_at_one(name, model):
     with pytest.raises(ValueError, match=f"{name}=0"):

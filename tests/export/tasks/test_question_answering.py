@@ -160,3 +160,71 @@ def test_an_answer_may_be_part_of_a_word(model):
 def test_wrong_settings_are_refused(model, options, complaint):
     with pytest.raises(ValueError, match=complaint):
         make(model, **options)
+
+
+@pytest.mark.peers
+def test_answers_are_those_of_transformers(tmp_path):
+    """Their model, tokenizer, offsets and choice, against one request."""
+    from keras_attn import models
+    from tests.models import peers
+
+    library = peers.transformers()
+    from transformers.pipelines import document_question_answering as pipeline
+
+    tokenizer = texts.tokenizer(lowercase=True, strip_accents=True)
+    config = library.BertConfig(
+        vocab_size=tokenizer.vocabulary_size,
+        hidden_size=8,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        intermediate_size=10,
+        max_position_embeddings=13,
+    )
+    peer = peers.make("BertForQuestionAnswering", config, tmp_path)
+    names = ("pad", "unk", "cls", "sep")
+    split = library.BertTokenizer(
+        vocab={word: n for n, word in enumerate(tokenizer.vocabulary)},
+        **{f"{k}_token": tokenizer.vocabulary[n] for n, k in enumerate(names)},
+    )
+    task = QuestionAnswering(
+        models.from_huggingface(tmp_path),
+        tokenizer=tokenizer,
+        max_answer_length=2,
+        stride=2,
+        whole_words=False,
+    )
+    request = {
+        "question": tf.constant(QUESTIONS),
+        "context": tf.constant(CONTEXTS),
+    }
+    answer = task.signatures()[0].function(**request)
+    for row, pair in enumerate(zip(QUESTIONS, CONTEXTS, strict=True)):
+        windows = split(
+            *pair,
+            max_length=13,
+            stride=2,
+            truncation="only_second",
+            return_overflowing_tokens=True,
+            return_offsets_mapping=True,
+        )
+        found = []
+        for number, ids in enumerate(windows["input_ids"]):
+            logits = peers.ask(
+                peer,
+                input_ids=[ids],
+                token_type_ids=[windows["token_type_ids"][number]],
+            )
+            outside = [part != 1 for part in windows.sequence_ids(number)]
+            outside[0] = False
+            starts, ends, scores, _ = pipeline.select_starts_ends(
+                logits["start_logits"],
+                logits["end_logits"],
+                np.array([outside]),
+                None,
+                max_answer_len=2,
+            )
+            spans = windows["offset_mapping"][number]
+            found.append((scores[0], spans[starts[0]][0], spans[ends[0]][1]))
+        score, start, end = max(found)
+        assert (answer["start"][row], answer["end"][row]) == (start, end)
+        np.testing.assert_allclose(answer["score"][row], score, rtol=1e-3)

@@ -4,6 +4,7 @@ import pytest
 import tensorflow as tf
 
 from keras_attn.export.tasks.mask_filling import MaskFilling
+from keras_attn.export.tasks.question_answering import QuestionAnswering
 from keras_attn.export.tasks.text_classification import TextClassification
 from keras_attn.export.tasks.text_embedding import TextEmbedding
 from tests.export import texts
@@ -36,9 +37,13 @@ def test_fewer_tokens_are_read_if_asked_for():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("head", ["classification", "masked_lm"])
+@pytest.mark.parametrize("head", ["classification", "masked_lm", "span"])
 def test_compiled_twins_answer_the_same(head):
-    kind = TextClassification if head == "classification" else MaskFilling
+    kind = {
+        "classification": TextClassification,
+        "masked_lm": MaskFilling,
+        "span": QuestionAnswering,
+    }[head]
     options = {"num_classes": 3} if head == "classification" else {}
     task = kind(
         texts.bert(head, **options), tokenizer=texts.tokenizer(), xla=True
