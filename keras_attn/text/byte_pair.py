@@ -200,7 +200,8 @@ class BytePairTokenizer(Tokenizer):
             return [], {}
         pieces = self._merge_words(tf.constant(list(words))).to_list()
         merged = [
-            ids == [number] for ids, number in zip(pieces, words.values(), strict=True)
+            ids == [number]
+            for ids, number in zip(pieces, words.values(), strict=True)
         ]
         # Others, rare as words, would not survive in lines of text.
         plain = [not set(word) & set(b"\t\n\r") for word in words]
