@@ -72,7 +72,7 @@ def _side(folder, side, path, settings):
         model["scores"],
         model["replacements"],
         **{**model["arguments"], "unknown_token": unknown},
-        codes=side == "source" or not settings.get("separate_vocabs"),
+        marian=True,
         special_tokens=special,
     )
     tokenizer.added_tokens = [

@@ -3,7 +3,7 @@
 import pathlib
 import struct
 
-from keras_attn.text.segmentation import precompiled_map
+from keras_attn.text.sentence_piece import precompiled_map
 
 # Numbers of fields and values in sentencepiece_model.proto.
 _PIECES, _TRAINER, _NORMALIZER = 1, 2, 3
