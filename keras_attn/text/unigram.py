@@ -32,7 +32,7 @@ class UnigramTokenizer(Tokenizer):
     The tokenizer of T5, XLM-R, ALBERT and Marian, id for id, in core ops. A
     space is part of the word behind it, written as ▁ (U+2581). A character
     that no piece has is unknown; neighbours are one unknown token together.
-    Words of more than 8192 characters are cut there.
+    Words of more than 4096 characters are cut there.
 
     Args:
         vocabulary: Tokens in order of their ids.

@@ -86,8 +86,15 @@ def eval_state(peer):
 
 
 def characters(
-    lines, *, normalizer=None, before=None, strip=True, learn=None, added=(),
-    byte_fallback=True, fuse=True,
+    lines,
+    *,
+    normalizer=None,
+    before=None,
+    strip=True,
+    learn=None,
+    added=(),
+    byte_fallback=True,
+    fuse=True,
 ):
     """SentencePiece's BPE: Llama 2, Mistral, Gemma."""
     pupil = tokenizers.Tokenizer(models.BPE())

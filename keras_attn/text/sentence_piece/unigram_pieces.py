@@ -13,7 +13,7 @@ from keras_attn.text.sentence_piece.trie import Trie
 # An unknown character is as bad as the worst piece, and this.
 _PENALTY = 10.0
 # Longer words are cut here, which bounds the time that one may take.
-_MOST = 8192
+_MOST = 4096
 _EPSILON = float(np.finfo("float32").eps)
 
 
