@@ -50,9 +50,10 @@ MAY_IMPORT_WITHIN = {
     "attention": {"": {"heads"}, "heads": set()},
     "blocks": {"": {"normalization"}, "normalization": set()},
     "text": {
-        "": {"segmentation", "huggingface"},
+        "": {"segmentation", "sentence_piece", "huggingface"},
         "segmentation": {""},
-        "huggingface": {"", "segmentation"},
+        "sentence_piece": {"", "segmentation"},
+        "huggingface": {"", "segmentation", "sentence_piece"},
     },
     "decoding": {
         "": {"beams", "logits"},
