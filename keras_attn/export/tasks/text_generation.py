@@ -122,8 +122,7 @@ class TextGeneration(GenerativeTask):
         if not self.search.reads_prompts:
             return None
         # The last token is the first that is fed.
-        before = {"tokens": tokens, "lengths": lengths - 1}
-        return earlier_tokens(self.model, before)
+        return earlier_tokens({"tokens": tokens, "lengths": lengths - 1})
 
     def begin(self, tokens, lengths):
         if hasattr(self.model, "prefill"):
