@@ -69,7 +69,8 @@ MAY_IMPORT_WITHIN = {
         "augment": {"pipeline"},
     },
     "models": {
-        "": set(),
+        "": {"huggingface"},
+        "huggingface": set(),
         "bert": {""},
         "gpt": {""},
         "rnn_captioner": {""},
