@@ -89,11 +89,14 @@ def marian_tokenizer(folder):
     pieces = ["</s>", "<unk>", *(x for x in pieces if x[0] != "<"), "<pad>"]
     vocabulary = {piece: number for number, piece in enumerate(pieces)}
     (folder / "vocab.json").write_text(json.dumps(vocabulary))
-    made = peers.transformers().MarianTokenizer(
-        source_spm=str(folder / "source.spm"),
-        target_spm=str(folder / "target.spm"),
-        vocab=str(folder / "vocab.json"),
-    )
+    with warnings.catch_warnings():
+        # It recommends a package that it does without.
+        warnings.simplefilter("ignore")
+        made = peers.transformers().MarianTokenizer(
+            source_spm=str(folder / "source.spm"),
+            target_spm=str(folder / "target.spm"),
+            vocab=str(folder / "vocab.json"),
+        )
     made.save_pretrained(folder)
     return made
 

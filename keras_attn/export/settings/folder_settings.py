@@ -9,12 +9,15 @@ from keras_attn.image.preprocessing import Preprocessing
 from keras_attn.models.bert.model import BERT
 from keras_attn.models.huggingface import sentence_folder
 from keras_attn.models.huggingface.tensor_files import read_json
+from keras_attn.models.transformer.model import Transformer
 from keras_attn.models.transformer_captioner.model import TransformerCaptioner
 from keras_attn.models.vit.model import ViT
 from keras_attn.text.tokenizer import Tokenizer
 
 _CONFIG = "config.json"
 _GENERATION = "generation_config.json"
+# Of models whose positions have no end, such as T5's.
+_USUAL_SOURCE = 512
 
 
 def read(folder: pathlib.Path, cls: type, given: Mapping) -> dict:
@@ -45,6 +48,9 @@ def read(folder: pathlib.Path, cls: type, given: Mapping) -> dict:
         found["preprocessing"] = Preprocessing.from_huggingface(folder)
     if issubclass(cls, BERT) and _has_several_labels(config):
         found["multi_label"] = True
+    if issubclass(cls, Transformer):
+        # How long answers are says nothing of sources.
+        found["source_length"] = _positions(config)
     if callable(getattr(cls, "step", None)):
         found |= _search(folder, config, given.get("search"))
     return found | given
@@ -78,6 +84,13 @@ def _search(folder, config, chosen):
     taken = inspect.signature(getattr(decoding, search)).parameters
     kept = {name: settings[name] for name in settings if name in taken}
     return {**kept, "search": search}
+
+
+def _positions(config):
+    for field in ("max_position_embeddings", "n_positions"):
+        if isinstance(config.get(field), int):
+            return config[field]
+    return _USUAL_SOURCE
 
 
 def _has_several_labels(config):

@@ -73,3 +73,14 @@ def test_a_tokenizer_with_more_ids_than_the_model_is_named(gpt):
             ValueError, match=r"config.json has vocab_size=6.*7"
         ):
             folder_settings.read(gpt, models.GPT, {})
+
+
+def test_sources_are_as_long_as_the_positions_that_are_told(gpt):
+    for config, length in (
+        ({"max_position_embeddings": 40}, 40),
+        ({"n_positions": 30}, 30),
+        ({}, 512),
+    ):
+        write(gpt, vocab_size=7, **config)
+        found = folder_settings.read(gpt, models.Transformer, {})
+        assert found["source_length"] == length
