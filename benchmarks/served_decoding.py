@@ -45,11 +45,13 @@ class Side:
         xla: Whether the XLA signature is asked.
         onednn: Whether TensorFlow is told to use oneDNN, "1" or "0"; None to
             let it choose by the CPU, as a server that is told nothing does.
+        verb: The signature that is asked.
     """
 
     folder: pathlib.Path
     xla: bool = False
     onednn: str | None = None
+    verb: str = "generate"
 
     @contextlib.contextmanager
     def started(self, search: str):
@@ -66,7 +68,7 @@ class Side:
         signatures = loaded_model.read_signatures(
             loaded_model.read_graph(version)
         )
-        name = "generate_xla" if self.xla else "generate"
+        name = f"{self.verb}_xla" if self.xla else self.verb
         job = {
             "session": c_session.__file__,
             "libraries": worker.libraries(),

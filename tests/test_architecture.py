@@ -49,7 +49,12 @@ MAY_IMPORT_WITHIN = {
     },
     "attention": {"": {"heads"}, "heads": set()},
     "blocks": {"": {"normalization"}, "normalization": set()},
-    "text": {"": {"segmentation"}, "segmentation": {""}},
+    "text": {
+        "": {"segmentation", "sentence_piece", "huggingface"},
+        "segmentation": {""},
+        "sentence_piece": {"", "segmentation"},
+        "huggingface": {"", "segmentation", "sentence_piece"},
+    },
     "decoding": {
         "": {"beams", "logits"},
         "beams": {"", "logits"},
@@ -64,7 +69,8 @@ MAY_IMPORT_WITHIN = {
         "augment": {"pipeline"},
     },
     "models": {
-        "": set(),
+        "": {"huggingface"},
+        "huggingface": set(),
         "bert": {""},
         "gpt": {""},
         "rnn_captioner": {""},
@@ -73,7 +79,7 @@ MAY_IMPORT_WITHIN = {
         "sagan": {""},
         "sequence_regressor": {""},
         "transformer": {""},
-        "transformer_captioner": {""},
+        "transformer_captioner": {"", "gpt", "vit"},
         "vilbert": {""},
         "vit": {""},
     },
@@ -91,7 +97,7 @@ MAY_IMPORT_WITHIN = {
         "accelerator": set(),
     },
     "export": {
-        "": {"tasks", "graph", "bundle", "verify", "server"},
+        "": {"tasks", "graph", "settings", "bundle", "verify", "server"},
         "graph": set(),
         "settings": set(),
         "tasks": {"graph", "settings"},
@@ -170,6 +176,7 @@ NOT_COMPUTING = {
     "export.Servable": HOST,
     "export.Signature": "it says what a model takes",
     "export.Task": "each of its subclasses has its own",
+    "export.export_huggingface": "it reads a folder",
     "export.inspect": "it lists what there is",
     "export.register_task": "it names a class",
     "export.serve": HOST,
@@ -213,7 +220,7 @@ NO_REFERENCE = {
         for name in (
             *("FunctionalPrediction", "ImageClassification", "MaskFilling"),
             *("ImageGeneration", "SequencePrediction"),
-            "Captioning",
+            *("Captioning", "QuestionAnswering"),
             *("TextClassification", "TextEmbedding", "TextGeneration"),
             *("TextRegression", "TokenClassification", "Translation"),
             "VisionLanguage",

@@ -73,3 +73,44 @@ def test_its_tables_list_every_layer_and_modifier():
         if name[0].isupper()
     }
     assert rows == public - {"Modifier"}
+
+
+def hub_tables():
+    """The rows of the two tables of what Hugging Face folders may hold."""
+    section = re.search(
+        r"^## From Hugging Face to TF Serving\n(.*?)(?=^## )",
+        README,
+        re.DOTALL | re.MULTILINE,
+    )[1]
+    tables = re.findall(r"(?:^\|.*\n)+", section, re.MULTILINE)
+    return [
+        [
+            [cell.strip() for cell in row.strip("|").split("|")]
+            for row in table.splitlines()[2:]
+        ]
+        for table in tables
+    ]
+
+
+def test_its_table_lists_every_family_of_checkpoints():
+    from keras_attn.models.pretrained import families_by_type
+
+    families, _ = hub_tables()
+    found = {
+        kind: cls.strip("`")
+        for kinds, cls, *_ in families
+        for kind in kinds.split(", ")
+    }
+    ours = {
+        kind: cls.__name__
+        for kind, cls in families_by_type().items()
+        if cls.__module__.startswith("keras_attn.")
+    }
+    assert found == ours
+
+
+def test_its_table_lists_every_kind_of_tokenizer():
+    from keras_attn.text.huggingface import folder
+
+    _, tokenizers = hub_tables()
+    assert {row[0].split(",")[0] for row in tokenizers} == {*folder._READERS}

@@ -73,14 +73,37 @@ class Block(Layer):
         # As configs: modifiers with weights must not be shared, neither by
         # two attentions nor by blocks that are given the same dictionary.
         self.attention = unshared(attention or {})
+        self.shared_modifiers = []
         self.layer_scale = layer_scale
         self.stochastic_depth = stochastic_depth
         self.kernel_initializer = keras.initializers.get(kernel_initializer)
         self.supports_masking = True
         self._rates = _rates(dropout)
 
-    def make_attention(self, name: str, features: int):
-        """Make a multi-head attention for inputs of `features`."""
+    def share(self, modifiers):
+        """Give self-attention modifiers that other blocks have as well.
+
+        Args:
+            modifiers: Those that follow its own. Whoever made the blocks keeps
+                them: they are not part of the config.
+        """
+        if not modifiers:
+            return
+        if self.built:
+            raise ValueError(
+                "Modifiers are shared by blocks that are not built yet. "
+                f"Received: {self.name}, built. Make new blocks."
+            )
+        self.shared_modifiers = list(modifiers)
+
+    def make_attention(self, name: str, features: int, shared=()):
+        """Make a multi-head attention for inputs of `features`.
+
+        Args:
+            name: Of the layer.
+            features: Of the inputs.
+            shared: Modifiers that are not its own alone.
+        """
         options = {
             name: keras.saving.deserialize_keras_object(value)
             for name, value in self.attention.items()
@@ -92,6 +115,8 @@ class Block(Layer):
                 'give the depth of a head: attention={"key_dim": ...}.'
             )
         options.setdefault("key_dim", features // self.num_heads)
+        if shared:
+            options["modifiers"] = [*options.get("modifiers", ()), *shared]
         return MultiHeadAttention(
             self.num_heads,
             **{
@@ -106,7 +131,9 @@ class Block(Layer):
 
     def build_self_attention(self, shape):
         """Make self-attention and the path around it, for an input's shape."""
-        self.self_attention = self.make_attention("self_attention", shape[-1])
+        self.self_attention = self.make_attention(
+            "self_attention", shape[-1], self.shared_modifiers
+        )
         self.self_attention.build(shape, shape)
         self.attention_residual = self.make_residual("attention_residual")
         self.attention_residual.build(shape)

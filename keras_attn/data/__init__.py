@@ -10,8 +10,9 @@ Sources of images   image_folder, class_names, captions, idx, decode_image,
                     scene_questions, scene_answers
 Any source          arrays, from_tfds, load
 Tasks               translation, language_model, masked_language_model,
-                    text_classification, image_classification, captioning,
-                    sequence_regression, image_text, visual_questions
+                    text_classification, question_answering,
+                    image_classification, captioning, sequence_regression,
+                    image_text, visual_questions
 Batches             batches, auto_lengths, bucket_specs, count_too_long
 Changes to batches  mask_tokens, hide_pairs, augment, three_augment,
                     rand_augment, mixup, cutmix, mixup_or_cutmix
@@ -53,6 +54,7 @@ from keras_attn.data.tasks.image_text import image_text
 from keras_attn.data.tasks.language_model import language_model
 from keras_attn.data.tasks.masked_language_model import mask_tokens
 from keras_attn.data.tasks.masked_language_model import masked_language_model
+from keras_attn.data.tasks.question_answering import question_answering
 from keras_attn.data.tasks.sequence_regression import sequence_regression
 from keras_attn.data.tasks.text_classification import text_classification
 from keras_attn.data.tasks.translation import translation
@@ -88,6 +90,7 @@ __all__ = [
     "mixup_or_cutmix",
     "parallel_lines",
     "phrases",
+    "question_answering",
     "rand_augment",
     "scene_answers",
     "scene_questions",

@@ -28,6 +28,8 @@ class SinePosition(Layer):
         merge: "add" or "concat".
         base: The slowest sine has a wavelength of about 2π · base positions.
         grid_width: Cells in a row of a grid; None for a line.
+        interleaved: Whether sines and cosines take turns, as above; if not,
+            all sines stand before all cosines, as in Marian.
 
     Call arguments:
         inputs: (batch, length, features).
@@ -48,6 +50,7 @@ class SinePosition(Layer):
         merge: str = "add",
         base: float = 10000.0,
         grid_width: int | None = None,
+        interleaved: bool = True,
         **kwargs,
     ):
         super().__init__(**kwargs)
@@ -59,6 +62,7 @@ class SinePosition(Layer):
         self.merge = merge
         self.base = base
         self.grid_width = grid_width
+        self.interleaved = interleaved
         self.supports_masking = True
 
     def build(self, input_shape):
@@ -74,7 +78,7 @@ class SinePosition(Layer):
             positions = masks.from_start(inputs)
         units = self.units or inputs.shape[-1]
         if self.grid_width is None:
-            encoding = sinusoidal_encoding(positions, units, self.base)
+            encoding = self._encode(positions, units)
         else:
             encoding = self._on_grid(positions, units)
         return merging.merge_positions(inputs, encoding, self.merge)
@@ -86,7 +90,13 @@ class SinePosition(Layer):
             "merge": self.merge,
             "base": self.base,
             "grid_width": self.grid_width,
+            "interleaved": self.interleaved,
         }
+
+    def _encode(self, positions, units):
+        return sinusoidal_encoding(
+            positions, units, self.base, interleaved=self.interleaved
+        )
 
     def _on_grid(self, positions, units):
         """Row and column, each in half of the vector."""
@@ -95,7 +105,7 @@ class SinePosition(Layer):
             positions % self.grid_width,
         )
         halves = [
-            sinusoidal_encoding(coordinate, units // 2, self.base)
+            self._encode(coordinate, units // 2)
             for coordinate in (rows, columns)
         ]
         return ops.concatenate(halves, axis=-1)

@@ -1,4 +1,4 @@
-"""`python -m keras_attn.export`: verify, inspect or serve a model."""
+"""`python -m keras_attn.export`: export, verify, inspect or serve a model."""
 
 import sys
 

@@ -1,20 +1,40 @@
 """The commands of `python -m keras_attn.export`."""
 
 import argparse
+import pathlib
+import shlex
 import sys
 import textwrap
 from collections.abc import Sequence
 
 from keras_attn.export.bundle.inspection import inspect
+from keras_attn.export.bundle.sample_request import sample_request
+from keras_attn.export.bundle.text_tables import text_table
+from keras_attn.export.huggingface import export_huggingface
+from keras_attn.export.settings import chat_template
 from keras_attn.export.verify.verification import verify
 
 _EXAMPLES = """\
 examples:
+  python -m keras_attn.export huggingface ~/opus-mt-en-de build/translator
   python -m keras_attn.export verify build/translator
   python -m keras_attn.export inspect build/translator/3
   python -m keras_attn.export serve build/translator --rest_port 8501
 """
 _PATH = "a version's folder, or the folder above for the newest version"
+
+# What may stand in place of a folder's settings, each with its kind and words.
+_SETTINGS = {
+    "max_length": (int, "most tokens to write; to read, where none is written"),
+    "prompt_length": (int, "most tokens to read of a prompt"),
+    "source_length": (int, "most tokens to read of a source"),
+    "width": (int, "beams"),
+    "length_penalty": (float, "of beams"),
+    "temperature": (float, "of samples"),
+    "top_k": (int, "tokens that samples are drawn from, 0 for all"),
+    "top_p": (float, "probability that samples are drawn from"),
+    "repetition_penalty": (float, "of tokens that came before"),
+}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -42,6 +62,27 @@ def _verify(path, timeout):
     print(f"{path}: every answer is as recorded.")
 
 
+def _huggingface(folder, destination, **settings):
+    path = export_huggingface(folder, destination, **settings)
+    report = inspect(path, verbose=False)
+    rows = [("verb", "takes", "answers")]
+    for name, signature in report["signatures"].items():
+        if name != "serving_default":
+            rows.append((name, *map(", ".join, signature.values())))
+    print(f"{path} answers as recorded in the C++ loader.", end="\n\n")
+    print(text_table(rows))
+    template = chat_template.describe(pathlib.Path(folder))
+    if template is not None:
+        print(template, end="\n\n")
+    print(
+        "Serve it with TF Serving, or, to try it out, with\n"
+        "    python -m keras_attn.export serve "
+        f"{shlex.quote(str(destination))}\n"
+        "and ask it with\n"
+        f"    {sample_request(path)}"
+    )
+
+
 def _serve(folder, **options):
     # It needs the extra "serving".
     from keras_attn.export.server.loopback_server import serve
@@ -59,7 +100,8 @@ def _serve(folder, **options):
 def _parser():
     parser = argparse.ArgumentParser(
         prog="python -m keras_attn.export",
-        description="Check, look into and try out exported models.",
+        description="Export published models; check, look into and try out "
+        "exported ones.",
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -75,6 +117,15 @@ def _parser():
         command.set_defaults(command=function)
         return command
 
+    command = add(
+        "huggingface",
+        _huggingface,
+        "Export a model that Hugging Face's libraries have saved. Model, "
+        "tokenizer and search are the folder's; what cannot be expressed is "
+        "refused, and nothing is written. The version is verified in the C++ "
+        "loader before it appears.",
+    )
+    _add_huggingface(command)
     command = add(
         "verify",
         _verify,
@@ -122,3 +173,35 @@ def _parser():
         help="keep XLA on, which TF Serving switches off",
     )
     return parser
+
+
+def _add_huggingface(command):
+    command.add_argument(
+        "folder", metavar="FOLDER", help="what `save_pretrained` wrote"
+    )
+    command.add_argument(
+        "destination",
+        metavar="DESTINATION",
+        help="where the versions of the model are; its name is the model's",
+    )
+    command.add_argument(
+        "--version", type=int, help="a number that is not there yet (the next)"
+    )
+    command.add_argument(
+        "--dtype",
+        choices=("float32", "bfloat16", "float16"),
+        default="float32",
+        help="of the weights and of what is computed (float32)",
+    )
+    command.add_argument(
+        "--search",
+        choices=("greedy", "sample", "beam"),
+        help="in place of the folder's, as all that follow",
+    )
+    for name, (kind, words) in _SETTINGS.items():
+        command.add_argument(f"--{name}", type=kind, help=words)
+    command.add_argument(
+        "--xla",
+        action="store_true",
+        help="write signatures that XLA compiles too, named *_xla",
+    )

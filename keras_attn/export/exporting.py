@@ -16,6 +16,7 @@ from keras_attn.export.bundle.versions import new_version
 from keras_attn.export.graph.graph_dedup import merge_equal_nodes
 from keras_attn.export.servables import Servable
 from keras_attn.export.servables import servable
+from keras_attn.export.verify import half_precision
 from keras_attn.export.verify import verification
 
 MAIN = "serving_default"
@@ -93,6 +94,9 @@ def export_model(
         notice.say("asking the examples")
         examples = _answers(signatures, functions)
         write_examples(partial, examples)
+        if verify:
+            notice.say("asking the C++ loader")
+            half_precision.record_served_answers(partial)
         if warmup is not False:
             requests = [(name, inputs) for name, inputs, _ in examples]
             warmups.write_warmup(partial, requests)

@@ -55,6 +55,22 @@ def decode_image(
     return tf.clip_by_value(tf.ensure_shape(image, (*size, channels)), 0, 1)
 
 
+def read_levels(image, channels: int = 3, *, max_pixels: int = MAX_PIXELS):
+    """Read an image in its own size, as whole numbers from 0 to 255.
+
+    Args:
+        image, channels, max_pixels: As for `decode_image`.
+
+    Returns:
+        (height, width, channels) float32.
+    """
+    argument_checks.choice(channels, "channels", (1, 3))
+    image = _as_levels(tf.convert_to_tensor(image), max_pixels)
+    levels = _with_channels(tf.cast(image, tf.float32), channels)
+    # Grey that was weighed of colours falls between two levels.
+    return tf.floor(levels + 0.5)
+
+
 def check_image(
     size: int | tuple[int, int], channels: int, fit: str
 ) -> tuple[int, int]:

@@ -1,5 +1,6 @@
 """A Hugging Face model on disk: its settings and its weights."""
 
+import copy
 import dataclasses
 import math
 import pathlib
@@ -11,21 +12,13 @@ import numpy as np
 from keras_attn.base.variables import assign_rows
 from keras_attn.base.variables import without_initial_values
 from keras_attn.base.wait_notice import WaitNotice
-from keras_attn.models.tensor_files import TensorFiles
-from keras_attn.models.tensor_files import read_json
+from keras_attn.models.huggingface.settings import Settings
+from keras_attn.models.huggingface.tensor_files import TensorFiles
+from keras_attn.models.huggingface.tensor_files import read_json
 
 _GENERATION = "generation_config.json"
-_ACTIVATIONS = {
-    "gelu": "gelu",
-    "gelu_new": "gelu_tanh",
-    "gelu_pytorch_tanh": "gelu_tanh",
-    "relu": "relu",
-    "silu": "silu",
-}
-
-
 # Numbers that are read at once.
-_BLOCK = 4_000_000
+_BLOCK = 1_000_000
 
 
 @dataclasses.dataclass(frozen=True)
@@ -38,7 +31,7 @@ class _Rows:
         return table[self.skip :]
 
 
-class Checkpoint:
+class Checkpoint(Settings):
     """Reads `config.json` and `*.safetensors`, one tensor at a time.
 
     What `generation_config.json` holds, if there is one, is
@@ -62,7 +55,8 @@ class Checkpoint:
         if not self.folder.is_dir():
             raise FileNotFoundError(f"There is no folder {self.folder}.")
         self.prefix = ""
-        self.config = read_json(self.folder / "config.json")
+        path = self.folder / "config.json"
+        super().__init__(path, read_json(path))
         self.generation_config = None
         if (self.folder / _GENERATION).is_file():
             self.generation_config = read_json(self.folder / _GENERATION)
@@ -75,48 +69,19 @@ class Checkpoint:
         with without_initial_values() as self._initial_values:
             return cls(**arguments)
 
-    def setting(self, field: str, default=None):
-        """A number of `config.json`, which must be there without default."""
-        value = self.config.get(field, default)
-        if value is None:
-            raise ValueError(
-                f"{self.folder / 'config.json'} has no field {field!r}."
-            )
-        if not isinstance(value, (int, float)):
-            raise ValueError(
-                f"{self.folder / 'config.json'} has {field}={value!r}, which "
-                "should be a number."
-            )
-        return value
-
-    def expect(self, **fields):
-        """Refuse settings that the model here does not have.
+    def part(self, field: str, prefix: str) -> "Checkpoint":
+        """One of several models in the folder, of the same plan.
 
         Args:
-            fields: For each field the only value that is supported, which is
-                also what a field means that is missing or null.
+            field: Where `config.json` holds its own settings.
+            prefix: What the names of its tensors begin with.
         """
-        for field, wanted in fields.items():
-            found = self.config.get(field, wanted)
-            if found is not None and found != wanted:
-                raise ValueError(
-                    f"{self.folder / 'config.json'} has {field}={found!r}; "
-                    f"only {wanted!r} is supported."
-                )
-
-    def choose(self, field: str, choices: dict, default: str):
-        """Translate a field by a table; another value is refused."""
-        value = self.config.get(field, default)
-        if value not in choices:
-            raise ValueError(
-                f"{self.folder / 'config.json'} has {field}={value!r}; "
-                f"supported are {sorted(choices)}."
-            )
-        return choices[value]
-
-    def activation(self, field: str, default: str) -> str:
-        """Our name for the activation that a field names."""
-        return self.choose(field, _ACTIVATIONS, default)
+        part = copy.copy(self)
+        part.config, part.prefix = self.config.get(field), prefix
+        part.section = f"{self.section}{field}."
+        if not isinstance(part.config, dict):
+            raise ValueError(f"{self.says(field)}, which should be settings.")
+        return part
 
     def has(self, name: str) -> bool:
         """Whether there is a tensor of this name."""
@@ -150,7 +115,9 @@ class Checkpoint:
                 f"settings in config.json: it gives {found.shape} where "
                 f"{wanted} is wanted."
             )
-        self._planned.append((variable, names, change))
+        # By their whole names: each part of a checkpoint has its own prefix.
+        found = tuple(map(self._found, names))
+        self._planned.append((variable, found, change))
 
     def finish(self, model, *, fresh=(), unused: str = ""):
         """Read everything that was planned, once it is known to be all.

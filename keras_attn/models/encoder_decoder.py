@@ -66,8 +66,7 @@ class EncoderDecoder(PresetModel):
         Returns:
             (rows, target, vocabulary) logits of what follows each token.
         """
-        x = self.decoder(**self._forced(inputs, tokens))
-        return self.target_embedding(x, reverse=True)
+        return self._logits(self.decoder(**self._forced(inputs, tokens)))
 
     def alignment(
         self, inputs, tokens, *, layer: int = -1, head: int | None = None
@@ -114,7 +113,11 @@ class EncoderDecoder(PresetModel):
             constant["memories"],
         )
         carried = {"position": positions + 1, "caches": caches.carried}
-        return self.target_embedding(x, reverse=True), State(carried, constant)
+        return self._logits(x), State(carried, constant)
+
+    def _logits(self, x):
+        """Score every token by the decoder's output."""
+        return self.target_embedding(x, reverse=True)
 
     def _forced(self, inputs, tokens):
         """What the decoder is called with to go all steps at once."""

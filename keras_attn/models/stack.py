@@ -3,19 +3,17 @@
 import keras
 from keras import ops
 
-from keras_attn.base import argument_checks
 from keras_attn.base.layer import Layer
 from keras_attn.base.state import State
 from keras_attn.blocks.fresh_config import unshared
 from keras_attn.blocks.residual import make_normalization
 from keras_attn.blocks.residual import normalized
 from keras_attn.embeddings.learned_position import LearnedPosition
-from keras_attn.embeddings.sine_position import SinePosition
+from keras_attn.embeddings.named_position import make_position
+from keras_attn.modifiers import registry
 from keras_attn.ops import checks
 from keras_attn.ops import masks
 from keras_attn.ops.positions import positions_in_segments
-
-POSITIONS = ("learned", "sine", None)
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
@@ -30,12 +28,16 @@ class Stack(Layer):
 
     Args:
         blocks: `EncoderBlock`s or `DecoderBlock`s, or their configs.
-        position: "learned", "sine", or None.
-        max_length: Positions that are learned.
-        position_initializer: Of the positions that are learned.
+        position: "learned", "sine", "split_sine" (all sines, then all
+            cosines), or None.
+        max_length, position_initializer: Of positions that are learned.
         first_norm, last_norm: Whether there is a norm before and after the
             blocks.
         dropout: Fraction dropped before the blocks while training.
+        shared_modifiers: Modifiers, configs or names: what all blocks'
+            self-attention has in common, weights included.
+        first_counts: Whether the first vector of a row counts, even if its
+            mask says that it is padding.
 
     Call arguments:
         inputs: (batch, length, features).
@@ -64,10 +66,11 @@ class Stack(Layer):
         first_norm: bool = False,
         last_norm: bool = False,
         dropout: float = 0.0,
+        shared_modifiers=(),
+        first_counts: bool = False,
         **kwargs,
     ):
         super().__init__(**kwargs)
-        argument_checks.choice(position, "position", POSITIONS)
         if not blocks:
             raise ValueError("`num_layers` must be at least 1.")
         own = {"dtype": self.dtype_policy}
@@ -76,21 +79,20 @@ class Stack(Layer):
         self.max_length = max_length
         self.position_initializer = keras.initializers.get(position_initializer)
         self.dropout = dropout
-        kind, epsilon = self.blocks[0].normalization, self.blocks[0].epsilon
-        self.position_embedding = None
-        if position == "learned":
-            self.position_embedding = LearnedPosition(
-                max_length,
-                embeddings_initializer=self.position_initializer.clone(),
-                **own,
-            )
-        elif position == "sine":
-            self.position_embedding = SinePosition(**own)
-        self.first_norm = self.last_norm = None
-        if first_norm:
-            self.first_norm = make_normalization(kind, epsilon, **own)
-        if last_norm:
-            self.last_norm = make_normalization(kind, epsilon, **own)
+        self.shared_modifiers = [registry.get(x) for x in shared_modifiers]
+        for block in self.blocks:
+            block.share(self.shared_modifiers)
+        self.first_counts = first_counts
+        self.position_embedding = make_position(
+            position,
+            max_length=max_length,
+            initializer=self.position_initializer,
+            **own,
+        )
+        first = self.blocks[0]
+        norm = {"kind": first.normalization, "epsilon": first.epsilon, **own}
+        self.first_norm = make_normalization(**norm) if first_norm else None
+        self.last_norm = make_normalization(**norm) if last_norm else None
         self.drop = keras.layers.Dropout(dropout, **own)
         self.supports_masking = True
 
@@ -119,7 +121,7 @@ class Stack(Layer):
     ):
         # Keras fills in `mask` if a layer is called with one tensor only, and
         # `inputs_mask` if there are more.
-        mask = inputs_mask if mask is None else mask
+        mask = self.compute_mask(inputs, inputs_mask if mask is None else mask)
         options, positions = {"training": training}, None
         options["return_attention_scores"] = return_attention_scores
         if segments is not None:
@@ -141,6 +143,11 @@ class Stack(Layer):
         x = self._finish(x, mask, training)
         return (x, weights) if return_attention_scores else x
 
+    def compute_mask(self, inputs, previous_mask):
+        """The mask of the inputs, with what counts in any case."""
+        counts = self.first_counts
+        return masks.with_first(previous_mask) if counts else previous_mask
+
     def compute_output_spec(self, inputs, *others, **options):
         """Describe what `call` returns.
 
@@ -152,15 +159,21 @@ class Stack(Layer):
 
     def get_config(self):
         serialize = keras.saving.serialize_keras_object
+        blocks = unshared(list(self.blocks))
+        # Blocks that come back built have no room for modifiers any more.
+        for block in blocks if self.shared_modifiers else ():
+            block.pop("build_config", None)
         return {
             **super().get_config(),
-            "blocks": unshared(list(self.blocks)),
+            "blocks": blocks,
             "position": self.position,
             "max_length": self.max_length,
             "position_initializer": serialize(self.position_initializer),
             "first_norm": self.first_norm is not None,
             "last_norm": self.last_norm is not None,
             "dropout": self.dropout,
+            "shared_modifiers": unshared(list(self.shared_modifiers)),
+            "first_counts": self.first_counts,
         }
 
     def check_room(self, lengths):

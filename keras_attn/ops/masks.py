@@ -75,6 +75,14 @@ def for_attention(
     return combine(*visible)
 
 
+def with_first(padding):
+    """Let the first of each row count: (batch, length); None stays None."""
+    if padding is None:
+        return None
+    first = ops.ones_like(padding[:, :1])
+    return ops.concatenate([first, padding[:, 1:]], axis=1)
+
+
 def zero_padding(tensor, mask=None, name: str = "query_mask", *, axis: int = 1):
     """Put zeros where there is padding.
 

@@ -171,7 +171,9 @@ def _bucket_table(num_buckets, max_distance):
     return ops.convert_to_tensor(table, dtype="int32")
 
 
-def sinusoidal_encoding(positions, units: int, base: float = 10000.0):
+def sinusoidal_encoding(
+    positions, units: int, base: float = 10000.0, *, interleaved: bool = True
+):
     """Vectors of sines and cosines that tell a position.
 
         encoding(p, 2i) = sin(p / base^(2i / units)), encoding(p, 2i + 1) = cos
@@ -180,6 +182,8 @@ def sinusoidal_encoding(positions, units: int, base: float = 10000.0):
         positions: (batch or 1, length) integers.
         units: Length of a vector; if odd, the last cosine is left out.
         base: How far the frequencies fall, from 1 to about 1 / base.
+        interleaved: Whether sines and cosines take turns; if not, all sines
+            stand before all cosines.
 
     Returns:
         (batch or 1, length, units) float32.
@@ -187,6 +191,9 @@ def sinusoidal_encoding(positions, units: int, base: float = 10000.0):
     frequencies = base ** (-np.arange(0, units, 2) / units)
     positions = ops.cast(positions, "float32")[:, :, None]
     angles = positions * ops.convert_to_tensor(frequencies, dtype="float32")
+    if not interleaved:
+        cosines = ops.cos(angles[:, :, : units // 2])
+        return ops.concatenate([ops.sin(angles), cosines], axis=-1)
     encoding = ops.stack([ops.sin(angles), ops.cos(angles)], axis=-1)
     shape = (*ops.shape(angles)[:2], 2 * len(frequencies))
     return ops.reshape(encoding, shape)[:, :, :units]

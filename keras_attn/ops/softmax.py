@@ -1,5 +1,6 @@
 """Softmax that respects a mask."""
 
+import keras
 import tensorflow as tf
 from keras import ops
 
@@ -22,6 +23,13 @@ def exclusion(mask, dtype):
     """
     zero = ops.zeros((), dtype)
     return ops.where(mask, zero, ops.cast(EXCLUDED, dtype))
+
+
+def lowest_logit(dtype):
+    """A finite logit that no softmax notices beside real ones."""
+    # float16 would make the usual one infinite.
+    half = keras.backend.standardize_dtype(dtype) == "float16"
+    return ops.cast(-65504.0 if half else EXCLUDED, dtype)
 
 
 def masked_softmax(scores, mask=None, sinks=None):

@@ -13,8 +13,11 @@ from keras_attn.text import files
 from keras_attn.text import tables
 from keras_attn.text.segmentation import byte_letters
 from keras_attn.text.segmentation.byte_letters import BYTE_LETTERS
-from keras_attn.text.segmentation.gpt2_split import split_words
+from keras_attn.text.segmentation.compose import Compose
 from keras_attn.text.segmentation.merges import Merges
+from keras_attn.text.segmentation.pattern_split import PATTERNS
+from keras_attn.text.segmentation.pattern_split import split_words
+from keras_attn.text.segmentation.word_ids import word_ids
 from keras_attn.text.tokenizer import Tokenizer
 
 # The first line of a `merges.txt`.
@@ -27,16 +30,22 @@ class BytePairTokenizer(Tokenizer):
 
         ids(word) = merge(bytes of word)
 
-    Text is split into words, with the space before them, by GPT-2's pattern.
-    In each word the pair that stands first in `merges` is merged, again and
-    again. Any string, even one that is not UTF-8, comes back byte for byte.
-    The name of a special token in a text is text like any other.
+    Text is split into words, with the space before them, by a pattern. In each
+    word the pair that stands first in `merges` is merged, again and again. Any
+    string, even one that is not UTF-8, comes back byte for byte, but for what
+    `prefix_space` and `nfc` change. The name of a special token in a text is
+    text like any other, unless it is one of `added_tokens`.
 
     Args:
         vocabulary: Id by token, tokens in order of their ids, or the path of
             a `vocab.json`. Bytes are spelled as GPT-2 does: "Ġthe" is " the".
         merges: Pairs of tokens, first what is merged first, as ("a", "b") or
             "a b", or the path of a `merges.txt`.
+        split: Whose pattern: "gpt2", "llama3" or "qwen2".
+        prefix_space: Whether a text that has no space before it gets one.
+        ignore_merges: Whether a word that is a token is never cut, even where
+            its merges would end otherwise, as in Llama 3.
+        nfc: Whether text is composed first (Unicode's form C), as in Qwen.
         special_tokens: Token by part ("pad", "start", "end", "unknown",
             "mask"), where it has not its usual name.
 
@@ -52,7 +61,26 @@ class BytePairTokenizer(Tokenizer):
         Learners", section 2.2. https://openai.com/research/better-language-models
     """
 
-    def __init__(self, vocabulary, merges, *, special_tokens=None):
+    def __init__(
+        self,
+        vocabulary,
+        merges,
+        *,
+        split="gpt2",
+        prefix_space=False,
+        ignore_merges=False,
+        nfc=False,
+        special_tokens=None,
+    ):
+        if split not in PATTERNS:
+            raise ValueError(
+                f"`split` must be one of {', '.join(PATTERNS)}. Received: "
+                f"{split!r}"
+            )
+        self.split = split
+        self.prefix_space = prefix_space
+        self.ignore_merges = ignore_merges
+        self.nfc = nfc
         super().__init__(_tokens(vocabulary), special_tokens=special_tokens)
         # One string: TensorFlow would wrap and track every entry of a list.
         self._merge_lines = "\n".join(_lines(merges))
@@ -65,15 +93,27 @@ class BytePairTokenizer(Tokenizer):
             assets.write("vocabulary.txt", map(self._spell, tokens)),
             default=byte_letters.spell(unknown.encode()),
         )
-        lines = [f"{word}\t{number}" for word, number in self._whole_words()]
+        lines, odd = self._whole_words()
         # A table without a line would be refused; no word has a tab within.
         path = assets.write("words.txt", lines or ["\t-1"])
         self._words = tables.columns(path, tf.string, tf.int64, default=-1)
+        self._odd_words = tables.constants(odd) if odd else None
+        if nfc:
+            self._compose = Compose(assets)
 
     @property
     def merges(self) -> list[str]:
         """Pairs of tokens with a space between, first what is merged first."""
         return self._merge_lines.split("\n") if self._merge_lines else []
+
+    def get_config(self):
+        return {
+            **super().get_config(),
+            "split": self.split,
+            "prefix_space": self.prefix_space,
+            "ignore_merges": self.ignore_merges,
+            "nfc": self.nfc,
+        }
 
     def write_vocabulary(self, folder):
         """Write `vocab.json` and `merges.txt`, which others can read too."""
@@ -86,30 +126,14 @@ class BytePairTokenizer(Tokenizer):
         """Read what `write_vocabulary` wrote."""
         return folder / "vocab.json", folder / "merges.txt"
 
+    def _prepare(self, strings):
+        return self._compose(strings) if self.nfc else strings
+
     def _tokenize(self, strings):
-        words = split_words(strings)
-        ids = self._words.lookup(words.values)
-        missing = tf.where(ids < 0)
-        rest, rest_row = tf.unique(tf.gather_nd(words.values, missing))
-        pieces = self._merge_words(rest)
-        # Rows of one id for all words, then the rows of the rest.
-        num_words = tf.size(ids, tf.int64)
-        rows = tf.RaggedTensor.from_row_splits(
-            tf.concat([ids, pieces.values], 0),
-            tf.concat([tf.range(num_words), pieces.row_splits + num_words], 0),
-            validate=False,
-        )
-        row = tf.tensor_scatter_nd_update(
-            tf.range(num_words),
-            missing,
-            tf.cast(rest_row, tf.int64) + num_words,
-        )
-        ids = tf.gather(rows, row)
-        return tf.RaggedTensor.from_row_splits(
-            tf.cast(ids.values, tf.int32),
-            tf.gather(ids.row_splits, words.row_splits),
-            validate=False,
-        )
+        if self.prefix_space:
+            strings = tf.strings.regex_replace(strings, "^([^ ])", r" \1")
+        words = split_words(strings, self.split)
+        return word_ids(words, self._find, self._merge_words)
 
     def _detokenize(self, ids):
         letters = ids.with_values(self._letters.lookup(ids.values))
@@ -117,26 +141,24 @@ class BytePairTokenizer(Tokenizer):
 
     def _merge_words(self, words):
         """(words,) strings to ragged (words, tokens) ids."""
-        text = tf.strings.reduce_join(tf.strings.join([words, b"\0"]))
         symbols = tf.gather(
             tf.constant(self._byte_ids, tf.int64),
-            tf.cast(tf.io.decode_raw(text, tf.uint8), tf.int32),
+            tf.cast(
+                tf.io.decode_raw(tf.strings.reduce_join(words), tf.uint8),
+                tf.int32,
+            ),
         )
-        ends = tf.cumsum(tf.strings.length(words) + 1) - 1
-        symbols = tf.tensor_scatter_nd_update(
-            symbols,
-            ends[:, tf.newaxis],
-            tf.fill(tf.shape(ends), tf.cast(self._merge.end, tf.int64)),
+        lengths = tf.cast(tf.strings.length(words), tf.int64)
+        return self._merge.rows(
+            tf.RaggedTensor.from_row_lengths(symbols, lengths, validate=False)
         )
-        symbols = self._merge(symbols)
-        is_end = symbols == self._merge.end
-        ends = tf.where(is_end)[:, 0]
-        ends -= tf.range(tf.size(ends, tf.int64))
-        return tf.RaggedTensor.from_row_splits(
-            tf.gather_nd(symbols, tf.where(~is_end)),
-            tf.concat([[0], ends], 0),
-            validate=False,
-        )
+
+    def _find(self, words):
+        """Ids of whole words, -1 for others."""
+        ids = self._words.lookup(words)
+        if self._odd_words is not None:
+            ids = tf.maximum(ids, self._odd_words.lookup(words))
+        return ids
 
     def _numbered(self):
         """Merges as (left, right, merged) ids."""
@@ -168,21 +190,33 @@ class BytePairTokenizer(Tokenizer):
         return byte_letters.spell(token.encode())
 
     def _whole_words(self):
-        """Yield words that merge to one token, and its id."""
+        """Words that are one token: lines of a table, and id by odd word."""
         words = {}
         for number, token in enumerate(self._vocabulary.tokens):
             word = byte_letters.read(token)
-            # Others, rare as words, would not survive in lines of text.
-            if word and not set(word) & set(b"\t\n\r") and _is_utf8(word):
+            if word and _is_utf8(word):
                 words[word] = number
         if not words:
-            return
-        pieces = self._merge_words(tf.constant(list(words)))
-        for (word, number), ids in zip(
-            words.items(), pieces.to_list(), strict=True
-        ):
-            if ids == [number]:
-                yield word.decode(), number
+            return [], {}
+        pieces = self._merge_words(tf.constant(list(words))).to_list()
+        merged = [
+            ids == [number]
+            for ids, number in zip(pieces, words.values(), strict=True)
+        ]
+        # Others, rare as words, would not survive in lines of text.
+        plain = [not set(word) & set(b"\t\n\r") for word in words]
+        rows = list(zip(words.items(), merged, plain, strict=True))
+        lines = [
+            f"{word.decode()}\t{number}"
+            for (word, number), is_merged, is_plain in rows
+            if is_plain and (is_merged or self.ignore_merges)
+        ]
+        odd = {
+            word: number
+            for (word, number), is_merged, is_plain in rows
+            if self.ignore_merges and not is_merged and not is_plain
+        }
+        return lines, odd
 
 
 def _tokens(vocabulary):

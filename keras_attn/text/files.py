@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Iterable
 
 from keras_attn.base.paths import inside
+from keras_attn.text.template import Template
 
 # Not tokenizer.json, which Hugging Face would take for its own.
 _SETTINGS = "settings.json"
@@ -35,6 +36,7 @@ def save(tokenizer, folder: pathlib.Path) -> None:
         settings = {
             "kind": type(tokenizer).__name__,
             "config": tokenizer.get_config(),
+            **_beside(tokenizer),
             "sha256": {path.name: _digest(path) for path in written},
         }
         (partial / _SETTINGS).write_text(
@@ -73,7 +75,12 @@ def load(cls: type, folder: pathlib.Path):
                 f"{path} is not the file that was saved: it was "
                 "changed, or its writing was interrupted. Save it again."
             )
-    return _KINDS[kind](*_KINDS[kind].read_vocabulary(folder), **config)
+    tokenizer = _KINDS[kind](*_KINDS[kind].read_vocabulary(folder), **config)
+    if settings.get("added_tokens"):
+        tokenizer.added_tokens = settings["added_tokens"]
+    if settings.get("template"):
+        tokenizer.template = Template(**settings["template"])
+    return tokenizer
 
 
 def write_lines(path: pathlib.Path, tokens: Iterable[str]) -> None:
@@ -114,6 +121,16 @@ def read_text(path: pathlib.Path) -> str:
         return path.read_bytes().decode("utf-8")
     except UnicodeDecodeError as error:
         raise ValueError(f"{path} is not valid UTF-8: {error}") from None
+
+
+def _beside(tokenizer):
+    """What a tokenizer of any kind may have."""
+    found = {}
+    if tokenizer.added_tokens:
+        found["added_tokens"] = tokenizer.added_tokens
+    if tokenizer.template is not None:
+        found["template"] = tokenizer.template.get_config()
+    return found
 
 
 def _digest(path):

@@ -2,6 +2,8 @@
 
 import tensorflow as tf
 
+from keras_attn.text.template import column
+
 
 def special_id(tokenizer, part: str) -> int:
     """The id of a special token, such as "end", that must be there."""
@@ -23,25 +25,46 @@ def check_special(tokenizer, *parts: str) -> None:
 
 def with_start(tokenizer, ids):
     """START, ids: what a decoder reads."""
-    start = _column(special_id(tokenizer, "start"), ids)
+    start = column(special_id(tokenizer, "start"), ids)
     return tf.concat([start, ids], axis=-1)
 
 
 def with_end(tokenizer, ids):
     """ids, END: what a decoder predicts, and a document in a stream."""
-    end = _column(special_id(tokenizer, "end"), ids)
+    end = column(special_id(tokenizer, "end"), ids)
     return tf.concat([ids, end], axis=-1)
+
+
+def prompt_row(tokenizer, ids):
+    """What a decoder goes on from: ids, and what the template puts around.
+
+        prompt = ids    or, of Llama's template,    prompt = START, ids
+
+    Args:
+        tokenizer: Of the prompt.
+        ids: Ragged (batch, tokens), or (tokens,).
+    """
+    if tokenizer.template is None:
+        return ids
+    return tokenizer.template.lay_out(ids)["tokens"]
+
+
+def prompt_special(tokenizer) -> int:
+    """How many tokens `prompt_row` adds."""
+    template = tokenizer.template
+    return 0 if template is None else template.num_special()
 
 
 def source_row(tokenizer, ids, *, start: bool = False, reverse: bool = False):
     """What an encoder of translation reads.
 
-        source = [START,] ids, END
+        source = [START,] ids, END    or what the tokenizer's template says
 
     Args:
         tokenizer: Of the source.
         ids: Ragged (batch, tokens), or (tokens,).
-        start: Whether there is a START, as in BART's sources.
+        start: Whether there is a START, as in BART's sources; a template
+            says so itself.
         reverse: Whether the ids are in reverse order, END still last.
 
     Reference:
@@ -49,8 +72,16 @@ def source_row(tokenizer, ids, *, start: bool = False, reverse: bool = False):
     """
     if reverse:
         ids = tf.reverse(ids, axis=[ids.shape.rank - 1])
+    if tokenizer.template is not None:
+        return tokenizer.template.lay_out(ids)["tokens"]
     row = with_end(tokenizer, ids)
     return with_start(tokenizer, row) if start else row
+
+
+def source_special(tokenizer, *, start: bool = False) -> int:
+    """How many tokens `source_row` adds."""
+    template = tokenizer.template
+    return 1 + start if template is None else template.num_special()
 
 
 def join_pair(tokenizer, first, second=None) -> dict:
@@ -58,6 +89,8 @@ def join_pair(tokenizer, first, second=None) -> dict:
 
         tokens = START, first, END                 segments = 0 ... 0
         tokens = START, first, END, second, END    segments = 0 ... 0, 1 ... 1
+
+    Where the tokenizer has a template, that says what stands around them.
 
     Args:
         tokenizer: Its START and END are BERT's [CLS] and [SEP].
@@ -70,6 +103,8 @@ def join_pair(tokenizer, first, second=None) -> dict:
     Reference:
         Devlin et al. 2019, section 3. https://arxiv.org/abs/1810.04805
     """
+    if tokenizer.template is not None:
+        return tokenizer.template.lay_out(first, second)
     tokens = with_start(tokenizer, with_end(tokenizer, first))
     segments = tf.zeros_like(tokens)
     if second is not None:
@@ -77,6 +112,12 @@ def join_pair(tokenizer, first, second=None) -> dict:
         tokens = tf.concat([tokens, second], axis=1)
         segments = tf.concat([segments, tf.ones_like(second)], axis=1)
     return {"tokens": tokens, "segments": segments}
+
+
+def pair_special(tokenizer, texts: int) -> int:
+    """How many tokens `join_pair` adds to one text, or to two."""
+    template = tokenizer.template
+    return 1 + texts if template is None else template.num_special(texts)
 
 
 def truncate_pair(first, second, room: int):
@@ -99,14 +140,6 @@ def truncate_pair(first, second, room: int):
     kept = tf.minimum(lengths, room - kept_second)
     first, second = _prefix(first, kept), _prefix(second, kept_second)
     return first, second, lengths + seconds > room
-
-
-def _column(number, ids):
-    """One id beside each row of `ids`."""
-    number = tf.constant(number, ids.dtype)
-    if ids.shape.rank == 1:
-        return number[tf.newaxis]
-    return tf.fill([ids.nrows(), 1], number)
 
 
 def _prefix(ids, lengths):

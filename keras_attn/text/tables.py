@@ -5,6 +5,7 @@ import shutil
 import tempfile
 import weakref
 from collections.abc import Iterable
+from collections.abc import Mapping
 
 import tensorflow as tf
 
@@ -52,6 +53,14 @@ def lines_by_number(path: str, *, default: str) -> tf.lookup.StaticHashTable:
     """Table from a line's number (int64) to the line (string)."""
     lines = tf.lookup.TextFileInitializer(path, *_NUMBER, *_LINE)
     return tf.lookup.StaticHashTable(lines, default)
+
+
+def constants(numbers: Mapping[bytes, int]) -> tf.lookup.StaticHashTable:
+    """Table from a few strings (any bytes) to int64, -1 for others."""
+    few = tf.lookup.KeyValueTensorInitializer(
+        list(numbers), list(numbers.values()), tf.string, tf.int64
+    )
+    return tf.lookup.StaticHashTable(few, -1)
 
 
 def columns(

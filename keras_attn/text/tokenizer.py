@@ -5,9 +5,11 @@ import pathlib
 import tensorflow as tf
 
 from keras_attn.text import files
-from keras_attn.text import huggingface
 from keras_attn.text import layouts
+from keras_attn.text.added_tokens import AddedTokens
+from keras_attn.text.huggingface import folder as huggingface
 from keras_attn.text.special_tokens import SpecialTokens
+from keras_attn.text.template import Template
 from keras_attn.text.vocabulary import Vocabulary
 
 
@@ -22,7 +24,9 @@ class Tokenizer(tf.Module):
     `start_id`, `end_id`, `unknown_id` and `mask_id` are those of the special
     tokens, None where the vocabulary has no such token. Subclasses define
     `_tokenize`, `_detokenize` and `get_config`, and register with
-    `files.register`.
+    `files.register`. A tokenizer from Hugging Face may have `added_tokens`,
+    which are taken out of a text first, and a `template`, the special tokens
+    that `layouts` puts around texts.
 
     Args:
         vocabulary: Tokens in order of their ids.
@@ -53,6 +57,8 @@ class Tokenizer(tf.Module):
         self.end_id = ids.get(self._special.end)
         self.unknown_id = ids.get(self._special.unknown)
         self.mask_id = ids.get(self._special.mask)
+        self.template: Template | None = None
+        self._added = None
 
     def __call__(self, strings):
         if isinstance(strings, tf.RaggedTensor):
@@ -67,7 +73,7 @@ class Tokenizer(tf.Module):
             # An empty Python list comes as floating-point numbers.
             strings = tf.zeros(strings.shape, tf.string)
         _require_known_rank(strings)
-        ids = self._tokenize(tf.reshape(strings, [-1]))
+        ids = self._read(tf.reshape(strings, [-1]))
         if strings.shape.rank == 0:
             return ids.values
         lengths = tf.shape(strings, tf.int64)
@@ -84,7 +90,8 @@ class Tokenizer(tf.Module):
             ids: Integers, (batch, tokens) or of any rank from 1, dense or
                 ragged. An id outside the vocabulary reads as the unknown
                 token; where there is none, as U+FFFD.
-            keep_special: Whether PAD, START, END and MASK are written too.
+            keep_special: Whether PAD, START, END, MASK and the special ones of
+                `added_tokens` are written too.
 
         Returns:
             Strings with the last axis gone: (batch,).
@@ -182,6 +189,16 @@ class Tokenizer(tf.Module):
         """The tokens that stand for no text, by part: `{"pad": "[PAD]"}`."""
         return self._special
 
+    @property
+    def added_tokens(self) -> list[dict]:
+        """Tokens that stand in texts by name, as `AddedTokens` takes them."""
+        return [] if self._added is None else self._added.tokens
+
+    @added_tokens.setter
+    def added_tokens(self, tokens):
+        ids = self._vocabulary.ids
+        self._added = AddedTokens(tokens, ids, self._prepare)
+
     def get_config(self) -> dict:
         """The keyword arguments of the constructor, as plain values."""
         return {"special_tokens": vars(self._special).copy()}
@@ -195,12 +212,12 @@ class Tokenizer(tf.Module):
         """Read a folder of a Hugging Face tokenizer from disk.
 
         Args:
-            folder: Holds `vocab.txt` (BERT), `vocab.json` and `merges.txt`
-                (GPT-2), or `tokenizer.json`, with `tokenizer_config.json`
-                for casing, accents and special tokens.
+            folder: Holds `tokenizer.json`, or else `vocab.txt` (BERT), or
+                `vocab.json` and `merges.txt` (GPT-2), with
+                `tokenizer_config.json` for what these do not say.
 
         Returns:
-            A `WordPieceTokenizer` or a `BytePairTokenizer`.
+            A tokenizer of the kind that the files describe.
         """
         return huggingface.read(cls, pathlib.Path(folder))
 
@@ -218,12 +235,43 @@ class Tokenizer(tf.Module):
         """Read the positional arguments of the constructor from files."""
         return (files.read_lines(folder / "vocabulary.txt"),)
 
+    def _read(self, strings):
+        """(batch,) strings to ragged (batch, tokens) ids."""
+        if self._added is None:
+            is_first = tf.ones_like(strings, tf.bool)
+            return self._tokenize_parts(self._prepare(strings), is_first)
+        parts, added, splits = self._added.split(strings, self._prepare)
+        is_first = tf.scatter_nd(
+            splits[:-1, tf.newaxis],
+            tf.ones_like(strings, tf.bool),
+            tf.shape(parts, tf.int64),
+        )
+        ids = self._tokenize_parts(parts, is_first)
+        is_added = added >= 0
+        ids = tf.cond(
+            tf.reduce_any(is_added),
+            lambda: _with_added(ids, added, is_added),
+            lambda: ids,
+        )
+        return tf.RaggedTensor.from_row_splits(
+            ids.values, tf.gather(ids.row_splits, splits), validate=False
+        )
+
+    def _prepare(self, strings):
+        """Normalise (strings,) strings; added tokens are found before."""
+        return strings
+
+    def _tokenize_parts(self, strings, is_first):
+        """Ids of prepared strings; `is_first`: whether one opens a text."""
+        return self._tokenize(strings)
+
     def _is_special(self, ids):
         numbers = {self.pad_id, self.start_id, self.end_id, self.mask_id}
-        special = tf.zeros_like(ids, tf.bool)
-        for number in sorted(numbers - {None}):
-            special |= ids == number
-        return special
+        if self._added is not None:
+            numbers |= {*self._added.special_ids}
+        numbers = tf.constant(sorted(numbers - {None}), tf.int64)
+        special = tf.reduce_any(ids.flat_values[:, tf.newaxis] == numbers, 1)
+        return ids.with_flat_values(special)
 
     def _known_or(self, ids, number):
         """Ragged ids with `number` for those outside the vocabulary."""
@@ -239,6 +287,16 @@ class Tokenizer(tf.Module):
         if texts.dtype == tf.string:
             return self(texts)
         return tf.cast(texts, tf.int32)
+
+
+def _with_added(ids, added, is_added):
+    """Ragged ids with an id in each row that is an added token."""
+    added = tf.RaggedTensor.from_row_lengths(
+        tf.boolean_mask(added, is_added),
+        tf.cast(is_added, tf.int64),
+        validate=False,
+    )
+    return tf.concat([ids, added], axis=1)
 
 
 def _require_known_rank(tensor):

@@ -93,6 +93,17 @@ class WordPieceTokenizer(Tokenizer):
             folder=folder,
         )
 
+    def words(self, strings):
+        """Words in the form in which they are looked up.
+
+        Args:
+            strings: (batch,) UTF-8 strings.
+
+        Returns:
+            Ragged (batch, words) strings.
+        """
+        return split_words(self._normalize(strings), letters=self._letters)
+
     def get_config(self):
         return {
             **super().get_config(),
@@ -102,8 +113,11 @@ class WordPieceTokenizer(Tokenizer):
             "unknown_token": self.unknown_token,
         }
 
+    def _prepare(self, strings):
+        return self._normalize(strings)
+
     def _tokenize(self, strings):
-        words = split_words(self._normalize(strings), letters=self._letters)
+        words = split_words(strings, letters=self._letters)
         ids = self._words.lookup(words.values)
         # Most words are in the vocabulary. Of the rest each is cut once.
         missing = tf.where(ids < 0)

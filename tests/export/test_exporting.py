@@ -149,7 +149,7 @@ def test_what_cannot_be_served_leaves_nothing(tmp_path):
     with pytest.raises(ValueError, match="has no weights yet"):
         export_model(unbuilt, folder)
     with pytest.raises(ValueError, match="knows 14 ids in its target"):
-        export_model(writers.gpt(), folder, tokenizer=writers.SOURCE)
+        export_model(writers.gpt(), folder, tokenizer=writers.LARGER)
     with pytest.raises(ValueError, match="exported with the tokenizer"):
         export_model(writers.gpt(), folder)
     with pytest.raises(ValueError, match="is beyond the positions"):

@@ -10,6 +10,8 @@ from tests.models.stepping import set_random
 
 SOURCE = WordTokenizer([*DEFAULT, *"abcdefgh"])
 TARGET = WordTokenizer([*DEFAULT, *"stuvwxyz", "q"])
+# With an id more than the models of `TARGET` know.
+LARGER = WordTokenizer([*DEFAULT, *"stuvwxyz", "q", "r"])
 
 # Every length from one token to more than are read, and what is no text.
 TEXTS = [

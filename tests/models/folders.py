@@ -80,6 +80,56 @@ def bert():
     return config, shapes
 
 
+def roberta():
+    """The settings and the shapes of a RoBERTa for masked tokens."""
+    config, shapes = bert()
+    config |= {
+        "model_type": "roberta",
+        "type_vocab_size": 1,
+        "max_position_embeddings": 9,
+        "pad_token_id": 1,
+    }
+    shapes = {
+        name.replace("bert.", "roberta.", 1): shape
+        for name, shape in shapes.items()
+        if name.startswith("bert.") and "pooler" not in name
+    }
+    segments = "roberta.embeddings.token_type_embeddings.weight"
+    shapes |= {segments: (1, UNITS), "lm_head.bias": (11,)}
+    shapes |= _linear("lm_head.dense", UNITS, UNITS)
+    return config, shapes | _norm("lm_head.layer_norm")
+
+
+def distilbert():
+    """The settings and the shapes of a DistilBERT for masked tokens."""
+    config = {
+        "model_type": "distilbert",
+        "vocab_size": 11,
+        "dim": UNITS,
+        "n_layers": LAYERS,
+        "n_heads": 3,
+        "hidden_dim": HIDDEN,
+        "max_position_embeddings": 9,
+    }
+    shapes = {
+        "distilbert.embeddings.word_embeddings.weight": (11, UNITS),
+        "distilbert.embeddings.position_embeddings.weight": (9, UNITS),
+        "vocab_projector.bias": (11,),
+    }
+    shapes |= _norm("distilbert.embeddings.LayerNorm")
+    shapes |= _linear("vocab_transform", UNITS, UNITS)
+    shapes |= _norm("vocab_layer_norm")
+    for number in range(LAYERS):
+        name = f"distilbert.transformer.layer.{number}"
+        for part in ("q_lin", "k_lin", "v_lin", "out_lin"):
+            shapes |= _linear(f"{name}.attention.{part}", UNITS, UNITS)
+        shapes |= _norm(f"{name}.sa_layer_norm")
+        shapes |= _linear(f"{name}.ffn.lin1", HIDDEN, UNITS)
+        shapes |= _linear(f"{name}.ffn.lin2", UNITS, HIDDEN)
+        shapes |= _norm(f"{name}.output_layer_norm")
+    return config, shapes
+
+
 def bart():
     """The settings and the shapes of a BART."""
     config = {
@@ -115,10 +165,67 @@ def bart():
     return config, shapes
 
 
-def vit():
-    """The settings and the shapes of a ViT with a head."""
+def marian(*, shared=True):
+    """The settings and the shapes of a Marian, with one embedding or two."""
+    config, shapes = bart()
+    config |= {"model_type": "marian", "pad_token_id": 10}
+    config["decoder_start_token_id"] = 10
+    shapes = {
+        name: shape
+        for name, shape in shapes.items()
+        if "embed_positions" not in name and "layernorm_embedding" not in name
+    }
+    if not shared:
+        config |= {
+            "share_encoder_decoder_embeddings": False,
+            "decoder_vocab_size": 12,
+        }
+        del shapes["model.shared.weight"]
+        shapes["model.encoder.embed_tokens.weight"] = (11, UNITS)
+        shapes["model.decoder.embed_tokens.weight"] = (12, UNITS)
+    return config, shapes
+
+
+def t5():
+    """The settings and the shapes of a T5 of version 1.0."""
     config = {
-        "model_type": "vit",
+        "model_type": "t5",
+        "vocab_size": 11,
+        "d_model": UNITS,
+        "d_kv": 5,
+        "d_ff": HIDDEN,
+        "num_layers": LAYERS,
+        "num_heads": 2,
+        "relative_attention_num_buckets": 8,
+        "relative_attention_max_distance": 9,
+    }
+    shapes = {"shared.weight": (11, UNITS)}
+    for stack, looks in (
+        ("encoder", ["SelfAttention"]),
+        ("decoder", ["SelfAttention", "EncDecAttention"]),
+    ):
+        first = f"{stack}.block.0.layer.0.SelfAttention"
+        shapes[f"{first}.relative_attention_bias.weight"] = (8, 2)
+        for number in range(LAYERS):
+            name = f"{stack}.block.{number}.layer"
+            for place, look in enumerate(looks):
+                for part in ("q", "k", "v"):
+                    shapes[f"{name}.{place}.{look}.{part}.weight"] = (10, UNITS)
+                shapes[f"{name}.{place}.{look}.o.weight"] = (UNITS, 10)
+            dense = f"{name}.{len(looks)}.DenseReluDense"
+            shapes[f"{dense}.wi.weight"] = (HIDDEN, UNITS)
+            shapes[f"{dense}.wo.weight"] = (UNITS, HIDDEN)
+            for place in range(len(looks) + 1):
+                shapes[f"{name}.{place}.layer_norm.weight"] = (UNITS,)
+        shapes[f"{stack}.final_layer_norm.weight"] = (UNITS,)
+    return config, shapes
+
+
+def vit(kind="vit", **heads):
+    """The settings and the shapes of a ViT or a DeiT with a head."""
+    heads = heads or {"classifier": 3}
+    config = {
+        "model_type": kind,
         "hidden_size": UNITS,
         "num_hidden_layers": LAYERS,
         "num_attention_heads": 2,
@@ -126,17 +233,20 @@ def vit():
         "image_size": 4,
         "patch_size": 2,
     }
-    patches = "vit.embeddings.patch_embeddings.projection"
+    tokens = ["cls_token", "distillation_token"][: 2 if kind == "deit" else 1]
+    patches = f"{kind}.embeddings.patch_embeddings.projection"
     shapes = {
-        "vit.embeddings.cls_token": (1, 1, UNITS),
-        "vit.embeddings.position_embeddings": (1, 5, UNITS),
+        f"{kind}.embeddings.position_embeddings": (1, 4 + len(tokens), UNITS),
         f"{patches}.weight": (UNITS, 3, 2, 2),
         f"{patches}.bias": (UNITS,),
-        **_linear("classifier", 3, UNITS),
-        **_norm("vit.layernorm"),
+        **_norm(f"{kind}.layernorm"),
     }
+    for token in tokens:
+        shapes[f"{kind}.embeddings.{token}"] = (1, 1, UNITS)
+    for name, classes in heads.items():
+        shapes |= _linear(name, classes, UNITS)
     for number in range(LAYERS):
-        name = f"vit.encoder.layer.{number}"
+        name = f"{kind}.encoder.layer.{number}"
         heads = [f"attention.{part}" for part in ("query", "key", "value")]
         for part in (*heads, "output.dense"):
             shapes |= _linear(f"{name}.attention.{part}", UNITS, UNITS)
@@ -145,6 +255,35 @@ def vit():
         shapes |= _norm(f"{name}.layernorm_before")
         shapes |= _norm(f"{name}.layernorm_after")
     return config, shapes
+
+
+def vit_gpt2():
+    """The settings and the shapes of a captioner, ViT and GPT-2."""
+    encoder, seeing = vit()
+    decoder, writing = gpt2(n_embd=8)
+    decoder |= {"add_cross_attention": True, "bos_token_id": 1}
+    config = {
+        "model_type": "vision-encoder-decoder",
+        "encoder": encoder,
+        "decoder": decoder,
+        "decoder_start_token_id": 1,
+        "pad_token_id": 2,
+    }
+    shapes = {
+        f"encoder.{name.removeprefix('vit.')}": shape
+        for name, shape in seeing.items()
+        if not name.startswith("classifier")
+    }
+    units = decoder["n_embd"]
+    for number in range(decoder["n_layer"]):
+        name = f"h.{number}"
+        for part, parts in (("q_attn", 1), ("c_attn", 2), ("c_proj", 1)):
+            within = f"{name}.crossattention.{part}"
+            writing[f"{within}.weight"] = (units, parts * units)
+            writing[f"{within}.bias"] = (parts * units,)
+        writing |= _norm(f"{name}.ln_cross_attn", units)
+    shapes |= {f"decoder.transformer.{name}": x for name, x in writing.items()}
+    return config, shapes | _linear("enc_to_dec_proj", units, UNITS)
 
 
 def llama(model_type="llama", **settings):

@@ -17,13 +17,25 @@ def transformers():
     return transformers
 
 
-def make(name, config, folder, **saving):
+def sentence_transformers():
+    """The library of sentence vectors, as quiet."""
+    transformers()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        import sentence_transformers
+        import sentence_transformers.models
+    return sentence_transformers
+
+
+def make(name, config, folder, *, change=None, dtype="float32", **saving):
     """Make a model with random weights, biases included, and save it.
 
     Args:
         name: Of the class, such as "GPT2LMHeadModel".
         config: Its settings.
         folder: Where `save_pretrained` writes.
+        change: Is called with the model before it is saved, if given.
+        dtype: Of the weights.
         **saving: For `save_pretrained`.
 
     Returns:
@@ -31,12 +43,19 @@ def make(name, config, folder, **saving):
     """
     import torch
 
-    model = getattr(transformers(), name)(config).eval()
+    library = transformers()
     draws = torch.Generator().manual_seed(3)
-    with torch.no_grad():
+    with torch.no_grad(), torch.random.fork_rng():
+        torch.manual_seed(3)
+        model = getattr(library, name)(config).eval()
         for weight in model.parameters():
+            if not weight.requires_grad:  # such as tables of sines
+                continue
             noise = torch.randn(weight.shape, generator=draws)
             weight.add_(0.3 * noise)
+        if change is not None:
+            change(model)
+    model.to(getattr(torch, dtype))
     model.save_pretrained(folder, **saving)
     return model
 
@@ -48,6 +67,9 @@ def ask(model, **inputs):
     inputs = {name: torch.tensor(np.asarray(x)) for name, x in inputs.items()}
     with torch.no_grad():
         outputs = model(**inputs)
+    # NumPy knows no bfloat16.
     return {
-        name: x.numpy() for name, x in outputs.items() if hasattr(x, "numpy")
+        name: x.float().numpy()
+        for name, x in outputs.items()
+        if hasattr(x, "numpy")
     }

@@ -4,6 +4,7 @@ import sys
 import time
 
 import keras
+import ml_dtypes
 import numpy as np
 import pytest
 from safetensors.numpy import save_file
@@ -98,6 +99,26 @@ def test_tensors_that_no_weight_is_read_from_are_named(folder):
     save_file(tensors, folder / "model.safetensors")
     with pytest.raises(ValueError, match=r"'x3', 'x4'\] and more\."):
         read(folder).finish(model)
+
+
+def test_parts_have_settings_and_prefixes_of_their_own(folder):
+    write_json(folder, "config.json", size=3, half={"size": 2, "kind": "a"})
+    whole = Checkpoint(folder)
+    top = whole.part("half", "top.")
+    assert (whole.setting("size"), top.setting("size")) == (3, 2)
+    with pytest.raises(ValueError, match=r"config.json has half.kind='a', wh"):
+        top.setting("kind")
+    with pytest.raises(ValueError, match=r"has size=3, which should be sett"):
+        whole.part("size", "")
+    model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(2)])
+    dense = model.layers[0]
+    top.plan(dense.kernel, "a.weight")
+    with pytest.raises(ValueError, match=r"gives no value to \['.*bias'\]"):
+        whole.finish(model)
+    whole.plan(dense.bias, "b.weight", change=lambda x: x[:2])
+    whole.finish(model)
+    np.testing.assert_array_equal(dense.kernel, A)
+    np.testing.assert_array_equal(dense.bias, B[:2])
 
 
 def test_a_shape_is_known_without_reading(folder):
@@ -258,25 +279,33 @@ models.GPT(7, num_layers=1, num_heads=1, units=4)(tf.constant([[1]]))
 before = memory("VmRSS")
 with open("/proc/self/clear_refs", "w") as file:
     file.write("5")  # forget the peak
-model = models.from_huggingface(sys.argv[1])
-print(memory("VmHWM") - before, 4 * model.count_params())
+model = models.from_huggingface(sys.argv[1], dtype=sys.argv[2])
+size = tf.as_dtype(model.weights[0].dtype).size
+print(memory("VmHWM") - before, size * model.count_params())
 """
 
 
 @pytest.mark.slow
-def test_reading_takes_little_more_memory_than_the_weights(tmp_path):
+@pytest.mark.parametrize(
+    ("dtype", "layers"), [("float32", 12), ("bfloat16", 26)]
+)
+def test_reading_takes_little_more_memory_than_the_weights(
+    tmp_path, dtype, layers
+):
     rng = np.random.default_rng(0)
-    sizes = {"vocab_size": 32_000, "n_embd": 768, "n_layer": 12, "n_head": 12}
-    sizes |= {"n_positions": 1024, "n_inner": 3072}
+    sizes = {"vocab_size": 32_000, "n_embd": 768, "n_head": 12}
+    sizes |= {"n_positions": 1024, "n_inner": 3072, "n_layer": layers}
     shapes = folders.gpt2(**sizes)[1]
     write_json(tmp_path, "config.json", model_type="gpt2", **sizes)
     tensors = {
-        name: rng.standard_normal(shape, "float32")
+        name: rng.standard_normal(shape, "float32").astype(
+            ml_dtypes.bfloat16 if dtype == "bfloat16" else dtype
+        )
         for name, shape in shapes.items()
     }
     save_file(tensors, tmp_path / "model.safetensors")
     run = subprocess.run(
-        [sys.executable, "-c", MEASURE, tmp_path],
+        [sys.executable, "-c", MEASURE, tmp_path, dtype],
         capture_output=True,
         text=True,
         check=True,

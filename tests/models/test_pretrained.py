@@ -9,11 +9,14 @@ from tests.models import folders
     ("kind", "cls"),
     [
         (folders.bert, models.BERT),
+        (folders.roberta, models.BERT),
+        (folders.distilbert, models.BERT),
         (folders.gpt2, models.GPT),
         (folders.bart, models.Transformer),
         (folders.vit, models.ViT),
+        (folders.vit_gpt2, models.TransformerCaptioner),
     ],
-    ids=["bert", "gpt2", "bart", "vit"],
+    ids=["bert", "roberta", "distilbert", "gpt2", "bart", "vit", "captioner"],
 )
 def test_the_class_is_found(kind, cls, tmp_path):
     folders.write(tmp_path, kind)

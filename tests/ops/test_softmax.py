@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from keras_attn.ops.softmax import lowest_logit
 from keras_attn.ops.softmax import masked_softmax
 
 
@@ -45,3 +46,11 @@ def test_a_row_with_nothing_to_see_has_a_zero_gradient():
 def test_extreme_half_precision_scores_stay_finite():
     scores = np.array([[6.5e4, -6.5e4, 6.5e4]], "float16")
     np.testing.assert_array_equal(masked_softmax(scores), [[0.5, 0.0, 0.5]])
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32"])
+def test_the_lowest_logit_is_finite_and_gets_nothing(dtype):
+    low = lowest_logit(dtype)
+    assert low.dtype == dtype and np.isfinite(float(low))
+    weights = tf.nn.softmax(tf.stack([low, tf.zeros((), dtype)]))
+    assert weights.numpy().tolist() == [0, 1]

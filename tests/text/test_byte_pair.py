@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from keras_attn.text.byte_pair import BytePairTokenizer
 from keras_attn.text.segmentation.byte_letters import BYTE_LETTERS
 from keras_attn.text.segmentation.byte_letters import spell
-from keras_attn.text.segmentation.gpt2_split import split_words
+from keras_attn.text.segmentation.pattern_split import split_words
 from keras_attn.text.special_tokens import DEFAULT
 from tests.text import textbook_bpe
 from tests.text.contract import ODD_TEXTS

@@ -6,6 +6,7 @@ from keras_attn.base import argument_checks
 from keras_attn.data.tasks import encoding
 from keras_attn.text.layouts import check_special
 from keras_attn.text.layouts import join_pair
+from keras_attn.text.layouts import pair_special
 from keras_attn.text.layouts import truncate_pair
 from keras_attn.text.tokenizer import Tokenizer
 
@@ -41,12 +42,14 @@ def text_classification(
     dtype = _label_type(examples.element_spec)
     if max_length is not None:
         # Room for START, END, END and a token.
-        argument_checks.integer(max_length, "max_length", at_least=4)
+        least = pair_special(tokenizer, 2) + 1
+        argument_checks.integer(max_length, "max_length", at_least=least)
 
     def encode(example):
         first, second = [*encoding.text_ids(tokenizer, example), None][:2]
         if max_length is not None:
-            room = max_length - (2 if second is None else 3)
+            texts = 1 if second is None else 2
+            room = max_length - pair_special(tokenizer, texts)
             first, second, _ = truncate_pair(first, second, room)
         inputs = join_pair(tokenizer, first, second)
         return inputs, tf.cast(example["label"], dtype)

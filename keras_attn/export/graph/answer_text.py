@@ -11,24 +11,24 @@ from keras_attn.text.tokenizer import Tokenizer
 def readable(tokenizer: Tokenizer, tokens, end_ids: Sequence[int]):
     """Make of what a model wrote ids that leave no trace of its end.
 
+    A model may know more ids than the tokenizer, which stand for nothing.
+
     Args:
-        tokenizer: Reads them; it leaves its own END out.
+        tokenizer: Reads them.
         tokens: (batch, length) ids.
         end_ids: What ends an answer.
 
     Returns:
-        (batch, length) ids of the tokenizer.
+        Ragged (batch, tokens) ids of the tokenizer.
     """
-    end_id = tokenizer.end_id
-    if tuple(end_ids) != (end_id,) and end_id is not None:
-        # Which of several ends it was is not part of the text.
-        tokens = tf.where(is_end(tokens, end_ids), end_id, tokens)
-    # A model may know more ids than the tokenizer.
-    return tf.minimum(tokens, tokenizer.vocabulary_size - 1)
+    known = tokens < tokenizer.vocabulary_size
+    return tf.ragged.boolean_mask(tokens, known & ~is_end(tokens, end_ids))
 
 
 def spell(tokenizer: Tokenizer, ids, real):
     """Each token as text: (batch, length) strings, empty where not real."""
-    ids = tf.minimum(ids, tokenizer.vocabulary_size - 1)
+    most = tokenizer.vocabulary_size - 1
+    real &= ids <= most
+    ids = tf.minimum(ids, most)
     tokens = tokenizer.detokenize(ids[:, :, None], keep_special=True)
     return tf.where(real, tokens, "")

@@ -8,6 +8,7 @@ import tensorflow as tf
 from keras_attn.image.decode import check_image
 from keras_attn.image.decode import decode_image
 from keras_attn.image.file_size import MAX_PIXELS
+from keras_attn.image.preprocessing import Preprocessing
 from keras_attn.image.value_range import check_value_range
 from keras_attn.image.value_range import to_value_range
 
@@ -29,6 +30,8 @@ class EncodedImages(tf.Module):
         fit: "crop" keeps the proportions and cuts off the two sides that are
             too long, "squeeze" keeps the whole image and not its proportions.
         value_range: The lowest and the highest value of a pixel.
+        preprocessing: What is done to an image, in place of `fit` and
+            `value_range`.
         max_pixels: A file that says it has more is not read, so that a small
             file cannot fill the memory.
 
@@ -47,6 +50,7 @@ class EncodedImages(tf.Module):
         *,
         fit: str = "crop",
         value_range: Sequence[float] = (0.0, 1.0),
+        preprocessing: Preprocessing | None = None,
         max_pixels: int = MAX_PIXELS,
     ):
         super().__init__()
@@ -55,6 +59,9 @@ class EncodedImages(tf.Module):
         self._shape = (*size, channels)
         self._fit = fit
         self._value_range = value_range
+        self._preprocessing = preprocessing
+        if preprocessing is not None:
+            _check_preprocessing(preprocessing, size, fit, value_range)
         self._max_pixels = max_pixels
 
     def __call__(self, image_bytes):
@@ -92,10 +99,29 @@ class EncodedImages(tf.Module):
 
     def _decode(self, place, file):
         *size, channels = self._shape
+        if self._preprocessing is not None:
+            return place, self._preprocessing(
+                file, channels, max_pixels=self._max_pixels
+            )
         image = decode_image(
             file, size, channels, fit=self._fit, max_pixels=self._max_pixels
         )
         return place, to_value_range(image, self._value_range)
+
+
+def _check_preprocessing(preprocessing, size, fit, value_range):
+    if preprocessing.size != tuple(size):
+        raise ValueError(
+            f"`preprocessing` makes images of {preprocessing.size}, and the "
+            f"model takes {tuple(size)}. Make the model for that size, "
+            "or resize and crop to its own."
+        )
+    if fit != "crop" or tuple(value_range) != (0.0, 1.0):
+        raise ValueError(
+            "`preprocessing` says how images fit and what their pixels are: "
+            "leave `fit` and `value_range` out. Received: "
+            f"fit={fit!r}, value_range={value_range}"
+        )
 
 
 def _rainbow(height, width):

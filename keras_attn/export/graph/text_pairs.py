@@ -6,6 +6,7 @@ from keras_attn.export.graph.shared_function import shared_function
 from keras_attn.export.graph.utf8 import is_utf8
 from keras_attn.text.layouts import check_special
 from keras_attn.text.layouts import join_pair
+from keras_attn.text.layouts import pair_special
 from keras_attn.text.layouts import truncate_pair
 from keras_attn.text.tokenizer import Tokenizer
 
@@ -37,10 +38,12 @@ class TextPairs(tf.Module):
     def __init__(self, tokenizer: Tokenizer, *, max_length: int):
         super().__init__()
         check_special(tokenizer, "pad", "start", "end")
-        if max_length < 4:
+        special = pair_special(tokenizer, 2)
+        if max_length <= special:
             raise ValueError(
                 "`max_length` must leave room for START, END, END and a "
-                f"token. Received: max_length={max_length}"
+                f"token, {special + 1} in all. Received: max_length="
+                f"{max_length}"
             )
         self.tokenizer = tokenizer
         self.tokenize = shared_function(tokenizer)
@@ -65,7 +68,8 @@ class TextPairs(tf.Module):
         Returns:
             `{"tokens", "segments", "truncated"}` as above.
         """
-        room = self.max_length - (2 if text_pair is None else 3)
+        texts = 1 if text_pair is None else 2
+        room = self.max_length - pair_special(self.tokenizer, texts)
         text, text_pair, truncated = truncate_pair(text, text_pair, room)
         rows = join_pair(self.tokenizer, text, text_pair)
         tokens, segments = rows["tokens"], rows["segments"]

@@ -37,8 +37,8 @@ def check_tokenizer(model, tokenizer, side: str, *, parts=("end",)):
         parts: The special tokens that are needed.
 
     Raises:
-        ValueError: If it is none, has too many or too few ids, another id of
-            padding, or lacks a special token.
+        ValueError: If it is none, has more ids than the model, or lacks a
+            special token.
     """
     kind = type(model).__name__
     if not isinstance(tokenizer, Tokenizer):
@@ -48,7 +48,9 @@ def check_tokenizer(model, tokenizer, side: str, *, parts=("end",)):
             f"the {side}'s: {tokenizer!r}"
         )
     size = vocabulary_size(model, side)
-    if size is not None and size != tokenizer.vocabulary_size:
+    # A model may know more: published ones are padded to a round number. No
+    # text has these ids, and where they are written they stand for nothing.
+    if size is not None and size < tokenizer.vocabulary_size:
         raise ValueError(
             f"{kind} knows {size} ids in its {side}, and the tokenizer has "
             f"{tokenizer.vocabulary_size}. Export the model with the tokenizer "
@@ -61,6 +63,21 @@ def check_tokenizer(model, tokenizer, side: str, *, parts=("end",)):
                 "needs. Choose one of its tokens: "
                 f'special_tokens={{"{part}": ...}}.'
             )
+
+
+def check_id(name: str, given: int, model, side: str):
+    """Refuse what is no id of a model's "source" or "target".
+
+    Raises:
+        ValueError: If it is below 0, or beyond the ids that the model knows.
+    """
+    argument_checks.integer(given, name, at_least=0)
+    size = vocabulary_size(model, side)
+    if size is not None and given >= size:
+        raise ValueError(
+            f"`{name}` must be one of the {size} ids of the {side}. Received: "
+            f"{name}={given}"
+        )
 
 
 def check_length(name: str, length: int, most: int | None):

@@ -50,7 +50,9 @@ class MaskFilling(TextTask):
         )
         self.holes = Holes(tokenizer)
         special = tokenizer.special_tokens.values()
-        self._is_ordinary = ~np.isin(tokenizer.vocabulary, list(special))
+        ordinary = ~np.isin(tokenizer.vocabulary, list(special))
+        rest = model.config["vocabulary_size"] - len(ordinary)
+        self._is_ordinary = np.pad(ordinary, (0, rest))
         for name, number, most in (
             ("num_candidates", num_candidates, self._is_ordinary.sum()),
             ("max_holes", max_holes, self.pairs.max_length - 2),

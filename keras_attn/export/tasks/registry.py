@@ -13,6 +13,7 @@ from keras_attn.export.tasks.images.image_classification import (
 from keras_attn.export.tasks.images.image_generation import ImageGeneration
 from keras_attn.export.tasks.images.vision_language import VisionLanguage
 from keras_attn.export.tasks.mask_filling import MaskFilling
+from keras_attn.export.tasks.question_answering import QuestionAnswering
 from keras_attn.export.tasks.sequence_prediction import SequencePrediction
 from keras_attn.export.tasks.task import Task
 from keras_attn.export.tasks.text_classification import TextClassification
@@ -36,6 +37,7 @@ _BY_HEAD = {
     head: task
     for task in (
         MaskFilling,
+        QuestionAnswering,
         TextClassification,
         TextEmbedding,
         TextRegression,

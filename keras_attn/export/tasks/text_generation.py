@@ -15,6 +15,8 @@ from keras_attn.export.graph.utf8 import is_utf8
 from keras_attn.export.settings import example_texts
 from keras_attn.export.settings import tokenizer_checks
 from keras_attn.export.tasks.generative_task import GenerativeTask
+from keras_attn.text.layouts import prompt_row
+from keras_attn.text.layouts import prompt_special
 from keras_attn.text.tokenizer import Tokenizer
 
 _USUAL_LENGTH = 128
@@ -26,6 +28,8 @@ class TextGeneration(GenerativeTask):
 
         tokens = prompt, answer
 
+    A tokenizer's template puts its special tokens around the prompt; they are
+    never truncated.
     A text is `valid` if it is UTF-8 and has at least one token, and if its
     row's options are in range; any other gets an empty answer. It is
     `truncated` if it has more tokens than are read: the last ones are.
@@ -71,6 +75,13 @@ class TextGeneration(GenerativeTask):
             prompt_length = room or _USUAL_PROMPT
         tokenizer_checks.check_length("prompt_length", prompt_length, room)
         self.prompt_length = prompt_length
+        self.prompt_room = prompt_length - prompt_special(tokenizer)
+        if self.prompt_room < 1:
+            raise ValueError(
+                "`prompt_length` must leave room for the special tokens of the "
+                "tokenizer's template and a token. Received: prompt_length="
+                f"{prompt_length}"
+            )
         self.longest = prompt_length + max_length
         search = Search(
             model,
@@ -95,8 +106,9 @@ class TextGeneration(GenerativeTask):
 
     def read(self, text, *, fixed=False):
         ids, valid, truncated = request_text.read(
-            self.tokenizer, text, self.prompt_length, from_end=True
+            self.tokenizer, text, self.prompt_room, from_end=True
         )
+        ids = prompt_row(self.tokenizer, ids)
         width = self.prompt_length if fixed else None
         lengths = tf.cast(ids.row_lengths(), tf.int32)
         # Nothing after a row's length is attended to.
@@ -132,7 +144,7 @@ class TextGeneration(GenerativeTask):
 
     def example_inputs(self):
         texts = example_texts.sentences(self.tokenizer)
-        return texts, example_texts.odd(self.tokenizer, self.prompt_length)
+        return texts, example_texts.odd(self.tokenizer, self.prompt_room)
 
     def _embed(self, text):
         (tokens, lengths), valid, truncated = self._read(text)

@@ -55,12 +55,11 @@ class TextTask(Task):
 
     def predict(self, tokens, segments):
         """What the model says of (batch, length) tokens and segments."""
-        inputs = {"tokens": tokens, "segments": segments}
-        return self.model(inputs, training=False)
+        return self.model(self._inputs(tokens, segments), training=False)
 
     def encode(self, tokens, segments):
         """What the last block makes of them: (batch, length, units)."""
-        return self.model.sequence({"tokens": tokens, "segments": segments})
+        return self.model.sequence(self._inputs(tokens, segments))
 
     def verb(
         self,
@@ -135,6 +134,12 @@ class TextTask(Task):
             for rows in ([one], [*more, long, b"", example_texts.BROKEN])
         )
 
+    def _inputs(self, tokens, segments):
+        if self.model.config["num_segments"] < 2:
+            # Such a model has not been told a second text from the first.
+            segments = tf.zeros_like(segments)
+        return {"tokens": tokens, "segments": segments}
+
     def _vectors(self, sequence, rows):
         pad_id = self.pairs.tokenizer.pad_id
         real = tf.cast(rows["tokens"] != pad_id, tf.float32)
@@ -160,7 +165,8 @@ def _check(task, model, tokenizer, max_length):
             "A BERT is exported with the tokenizer that it was trained with: "
             f"tokenizer=.... Received: {tokenizer!r}"
         )
-    if tokenizer.vocabulary_size != config["vocabulary_size"]:
+    # Published models may have rows that no token has, for a round number.
+    if tokenizer.vocabulary_size > config["vocabulary_size"]:
         raise ValueError(
             f"The model has a vocabulary of {config['vocabulary_size']} ids, "
             f"and the tokenizer one of {tokenizer.vocabulary_size}. Export it "

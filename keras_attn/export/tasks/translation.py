@@ -3,6 +3,7 @@
 import keras
 import tensorflow as tf
 
+from keras_attn.base import argument_checks
 from keras_attn.decoding.protocol import GenerativeModel
 from keras_attn.decoding.protocol import continues_prompts
 from keras_attn.export.graph import request_text
@@ -16,6 +17,7 @@ from keras_attn.export.settings import example_texts
 from keras_attn.export.settings import tokenizer_checks
 from keras_attn.export.tasks.generative_task import GenerativeTask
 from keras_attn.text.layouts import source_row
+from keras_attn.text.layouts import source_special
 from keras_attn.text.tokenizer import Tokenizer
 
 _USUAL_LENGTH = 128
@@ -38,7 +40,8 @@ class Translation(GenerativeTask):
             128, or the positions that the model has learned if they are fewer.
         source_length: The most tokens of a source, its end included; if
             None, the positions, or `max_length` where none are learned.
-        start_id: What targets begin with; the tokenizer's START if None.
+        start_id: What targets begin with, such as padding in Marian and T5;
+            the tokenizer's START if None.
         source_start: Whether sources begin with START, as BART's do.
         reverse_source: Whether sources are read backwards, END still last.
         xla: Whether the first two signatures have XLA signatures beside them.
@@ -70,6 +73,8 @@ class Translation(GenerativeTask):
         needed = ["end", *(["start"] if start_id is None else [])]
         tokenizer_checks.check_tokenizer(model, target, "target", parts=needed)
         _check_padding(model, source)
+        if start_id is not None:
+            _check_start(model, start_id)
 
         positions = tokenizer_checks.positions(model)
         if max_length is None:
@@ -80,6 +85,9 @@ class Translation(GenerativeTask):
         tokenizer_checks.check_length("source_length", source_length, positions)
         self.source = source
         self.source_length = source_length
+        self.source_room = source_length - source_special(
+            source, start=source_start
+        )
         self.longest = max(source_length, max_length)
         self.start_id = target.start_id if start_id is None else start_id
         self.source_start = source_start
@@ -116,8 +124,9 @@ class Translation(GenerativeTask):
         return signatures
 
     def read(self, text, *, fixed=False):
-        room = self.source_length - 1 - self.source_start
-        ids, valid, truncated = request_text.read(self.source, text, room)
+        ids, valid, truncated = request_text.read(
+            self.source, text, self.source_room
+        )
         rows = source_row(
             self.source,
             ids,
@@ -135,9 +144,8 @@ class Translation(GenerativeTask):
         return inputs, tf.fill([tf.shape(source)[0]], self.start_id)
 
     def example_inputs(self):
-        room = self.source_length - 1 - self.source_start
         texts = example_texts.sentences(self.source)
-        return texts, example_texts.odd(self.source, room)
+        return texts, example_texts.odd(self.source, self.source_room)
 
     def _attention(self, text):
         (source,), valid, truncated = self._read(text)
@@ -169,6 +177,16 @@ class Translation(GenerativeTask):
         mean = total / tf.reduce_sum(real, axis=1, keepdims=True)
         outputs = {"embedding": mean, "truncated": truncated}
         return blank_invalid(outputs, valid)
+
+
+def _check_start(model, start_id):
+    argument_checks.integer(start_id, "start_id", at_least=0)
+    size = tokenizer_checks.vocabulary_size(model, "target")
+    if size is not None and start_id >= size:
+        raise ValueError(
+            "`start_id` must be an id of the target, of which the model knows "
+            f"{size}. Received: start_id={start_id}"
+        )
 
 
 def _check_padding(model, tokenizer):

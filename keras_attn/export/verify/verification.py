@@ -11,6 +11,7 @@ from keras_attn.export.loader import loaded_model
 from keras_attn.export.loader import worker
 from keras_attn.export.verify.differences import difference
 from keras_attn.export.verify.differences import tolerance
+from keras_attn.export.verify.half_precision import half_tolerance
 
 # Signatures that XLA compiles, which TF Serving refuses unless told otherwise.
 COMPILED = "_xla"
@@ -25,8 +26,8 @@ def verify(
 
     They run in the C++ session of a new process, which cannot import
     TensorFlow, Keras or keras_attn, with XLA switched off. Texts, integers and
-    booleans must be as recorded, other numbers to 1e-5. Signatures whose names
-    end with "_xla" are left out.
+    booleans must be as recorded, other numbers to 1e-5, or to a few bits where
+    weights are of half precision. Signatures named "..._xla" are left out.
 
     Args:
         path: A version's folder, or the folder above for the newest.
@@ -62,10 +63,11 @@ def verify(
         for name in signatures
         if not name.endswith(COMPILED)
     }
+    half = half_tolerance(folder)
     faults = []
     for (name, _, wanted), result in zip(examples, results, strict=True):
         entry = report[name]
-        worst, found_faults = _compare(wanted, result)
+        worst, found_faults = _compare(wanted, result, half)
         entry["requests"] += 1
         entry["difference"] = max(entry["difference"], worst)
         entry["seconds"] += result.get("seconds", 0.0)
@@ -87,7 +89,7 @@ def verify(
     return report
 
 
-def _compare(wanted, result):
+def _compare(wanted, result, half):
     """The worst difference of one answer, and a sentence for each fault."""
     if "message" in result:
         return math.inf, [result["message"].strip()]
@@ -99,7 +101,7 @@ def _compare(wanted, result):
     ):
         apart = difference(found, array)
         worst = max(worst, apart)
-        if apart > tolerance(array.dtype):
+        if apart > max(tolerance(array.dtype), half or 0.0):
             faults.append(
                 f"output {name!r} is {_brief(found)}, not {_brief(array)}"
             )

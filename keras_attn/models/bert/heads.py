@@ -13,7 +13,9 @@ class Head:
     Args:
         build: Makes the outputs of what it asks for by name: `sequence`,
             (batch, length, units); `pooled`, (batch, units); `dense(size,
-            name)`; `drop`; `score_masked`, vectors to logits; `num_classes`.
+            name)`; `drop`; `score_masked`, vectors to logits;
+            `score_positions(name)`, vectors to a logit of each position;
+            `num_classes`.
         pools: Whether it reads `pooled`.
         classifies: Whether it reads `num_classes`.
     """
@@ -80,6 +82,13 @@ def _token_classification(*, sequence, dense, drop, num_classes, **_):
     return dense(num_classes, "token_classification")(drop(sequence))
 
 
+def _span(*, sequence, score_positions, **_):
+    return {
+        "start": score_positions("span_start")(sequence),
+        "end": score_positions("span_end")(sequence),
+    }
+
+
 HEADS = {
     None: Head(_vectors),
     "masked_lm": Head(_masked_lm, pools=False),
@@ -90,4 +99,5 @@ HEADS = {
     "token_classification": Head(
         _token_classification, pools=False, classifies=True
     ),
+    "span": Head(_span, pools=False),
 }

@@ -4,10 +4,15 @@ from typing import ClassVar
 
 import keras
 
+from keras_attn.base import argument_checks
 from keras_attn.blocks.encoder import EncoderBlock
 from keras_attn.embeddings.token import TokenEmbedding
+from keras_attn.models.bert import checkpoint_heads
 from keras_attn.models.bert import from_bert
+from keras_attn.models.bert import from_distilbert
+from keras_attn.models.bert import from_roberta
 from keras_attn.models.bert import heads
+from keras_attn.models.bert.position_logits import PositionLogits
 from keras_attn.models.bert.presets import PRESETS
 from keras_attn.models.logits_bias import LogitsBias
 from keras_attn.models.make_stack import make_stack
@@ -36,9 +41,12 @@ class BERT(PresetModel):
         hidden_dim: Hidden length of the feed-forward networks; four times
             `units` if not given.
         max_length: Positions that are learned.
-        num_segments: How many sentences can be told apart.
+        num_segments: How many sentences can be told apart; with 0, as in
+            DistilBERT, segments are not read.
         norm, normalization, epsilon, activation, use_bias: Of the blocks.
         dropout: Fraction dropped while training.
+        pooler_activation: Of the map that makes `pooled`, tanh above; None
+            for no map, `pooled` being sequence(0).
         attention: Further arguments of every `MultiHeadAttention`.
         pad_id: The id that is padding; None if none is.
         head: What the model returns; see below.
@@ -54,14 +62,20 @@ class BERT(PresetModel):
         "next_sentence": (batch, 2) logits; "pretraining": a dictionary of the
         last two; "classification": (batch, num_classes) logits;
         "regression": (batch, 1); "token_classification": (batch, length,
-        num_classes) logits.
+        num_classes) logits; "span": `{"start", "end"}`, (batch, length)
+        logits each of where an answer begins and of its last token.
 
     Reference:
         Devlin et al. 2019, section 3. https://arxiv.org/abs/1810.04805
     """
 
     presets = PRESETS
-    readers: ClassVar = {"bert": from_bert.read}
+    readers: ClassVar = {
+        "bert": from_bert.read,
+        "distilbert": from_distilbert.read,
+        "roberta": from_roberta.read,
+        "xlm-roberta": from_roberta.read,
+    }
 
     def __init__(
         self,
@@ -79,6 +93,7 @@ class BERT(PresetModel):
         activation="gelu",
         use_bias: bool = True,
         dropout: float = 0.1,
+        pooler_activation: str | None = "tanh",
         attention: dict | None = None,
         pad_id: int | None = 0,
         head: str | None = None,
@@ -87,6 +102,7 @@ class BERT(PresetModel):
         **kwargs,
     ):
         kind = heads.get(head, num_classes)
+        argument_checks.integer(num_segments, "num_segments", at_least=0)
         block = dict(
             num_heads=num_heads,
             hidden_dim=hidden_dim or 4 * units,
@@ -117,13 +133,15 @@ class BERT(PresetModel):
             scale=False,
             pad_id=pad_id,
         )
-        segment_embedding = embed(
-            TokenEmbedding,
-            num_segments,
-            "segment_embedding",
-            scale=False,
-            pad_id=None,
-        )
+        segment_embedding = None
+        if num_segments:
+            segment_embedding = embed(
+                TokenEmbedding,
+                num_segments,
+                "segment_embedding",
+                scale=False,
+                pad_id=None,
+            )
         encoder = make_stack(
             EncoderBlock,
             num_layers,
@@ -151,14 +169,13 @@ class BERT(PresetModel):
             name: keras.Input((None,), dtype="int32", name=name)
             for name in ("tokens", "segments")
         }
-        sequence = encoder(
-            embedding(inputs["tokens"]),
-            added=segment_embedding(inputs["segments"]),
-        )
+        sequence = _encode(encoder, embedding, segment_embedding, inputs)
         pooler = pooled = None
         if kind.pools:
-            pooler = dense(units, "pooler", "tanh")
-            pooled = pooler(sequence[:, 0])
+            pooled = sequence[:, 0]
+            if pooler_activation is not None:
+                pooler = dense(units, "pooler", pooler_activation)
+                pooled = pooler(pooled)
 
         def score_masked(vectors):
             x = MaskedTokenHead(
@@ -177,6 +194,9 @@ class BERT(PresetModel):
             dense=dense,
             drop=keras.layers.Dropout(dropout, name="dropout", dtype=dtype),
             score_masked=score_masked,
+            score_positions=lambda name: PositionLogits(
+                kernel_initializer=normal.clone(), name=name, dtype=dtype
+            ),
             num_classes=num_classes,
         )
         super().__init__(inputs, outputs, dtype=dtype, **kwargs)
@@ -194,10 +214,11 @@ class BERT(PresetModel):
         num_classes: int | None = None,
         **overrides,
     ) -> "BERT":
-        """Read a BERT that Hugging Face's `save_pretrained` wrote.
+        """Read a BERT, or one of its kin, of Hugging Face.
 
         Args:
-            folder: Holds `config.json` and the weights (safetensors).
+            folder: What `save_pretrained` wrote, of a type in `readers`:
+                `config.json` and the weights (safetensors).
             head: As for the constructor. A head that the folder does not hold
                 keeps its random weights, to be fine-tuned.
             num_classes: As for the constructor; the folder's if not given.
@@ -210,7 +231,7 @@ class BERT(PresetModel):
     @classmethod
     def checkpoint_task(cls, checkpoint):
         """The head that a folder's `architectures` name."""
-        return {"head": from_bert.head_of(checkpoint)}
+        return {"head": checkpoint_heads.head_of(checkpoint)}
 
     def sequence(self, inputs):
         """Return (batch, length, units) vectors, before any head.
@@ -218,9 +239,8 @@ class BERT(PresetModel):
         Args:
             inputs: As for the call.
         """
-        return self.encoder(
-            self.embedding(inputs["tokens"]),
-            added=self.segment_embedding(inputs["segments"]),
+        return _encode(
+            self.encoder, self.embedding, self.segment_embedding, inputs
         )
 
     def score_masked(self, vectors):
@@ -249,3 +269,10 @@ class BERT(PresetModel):
         return with_new_head(
             self, _TRUNK, **overrides, head=head, num_classes=num_classes
         )
+
+
+def _encode(encoder, embedding, segment_embedding, inputs):
+    added = None
+    if segment_embedding is not None:
+        added = segment_embedding(inputs["segments"])
+    return encoder(embedding(inputs["tokens"]), added=added)

@@ -17,13 +17,23 @@ def read(cls: type, checkpoint: Checkpoint, **overrides):
         overrides: Arguments of the constructor.
     """
     checkpoint.prefix = "transformer."
+    checkpoint.expect(add_cross_attention=False)
+    settings = settings_of(checkpoint)
+    settings["pad_id"] = checkpoint.config.get("pad_token_id")
+    model = checkpoint.make(cls, **settings | overrides)
+    plan(checkpoint, model.embedding, model.stack)
+    if not settings["tie_embeddings"]:
+        checkpoint.dense(model.project, "lm_head")
+    checkpoint.finish(model, unused=_UNUSED)
+    return model
+
+
+def settings_of(checkpoint: Checkpoint) -> dict:
+    """The arguments that a decoder of GPT-2's kind has in `config.json`."""
     checkpoint.expect(
-        scale_attn_weights=True,
-        scale_attn_by_inverse_layer_idx=False,
-        add_cross_attention=False,
+        scale_attn_weights=True, scale_attn_by_inverse_layer_idx=False
     )
-    tied = checkpoint.setting("tie_word_embeddings", True)
-    settings = dict(
+    return dict(
         vocabulary_size=checkpoint.setting("vocab_size"),
         num_layers=checkpoint.setting("n_layer"),
         num_heads=checkpoint.setting("n_head"),
@@ -33,17 +43,23 @@ def read(cls: type, checkpoint: Checkpoint, **overrides):
         epsilon=checkpoint.setting("layer_norm_epsilon", 1e-5),
         activation=checkpoint.activation("activation_function", "gelu_new"),
         dropout=checkpoint.setting("resid_pdrop", 0.1),
-        tie_embeddings=tied,
-        pad_id=checkpoint.config.get("pad_token_id"),
+        tie_embeddings=bool(checkpoint.setting("tie_word_embeddings", True)),
     )
-    model = checkpoint.make(cls, **settings | overrides)
-    stack = model.stack
-    checkpoint.table(model.embedding.embeddings, "wte.weight")
+
+
+def plan(checkpoint: Checkpoint, embedding, stack):
+    """Plan every weight but those of cross-attention and untied logits."""
+    checkpoint.table(embedding.embeddings, "wte.weight")
     checkpoint.table(stack.position_embedding.embeddings, "wpe.weight")
     for number, block in enumerate(stack.blocks):
         name = f"h.{number}"
         attention = block.self_attention
-        _plan_heads(checkpoint, attention, f"{name}.attn.c_attn")
+        parts = attention.query_dense, attention.key_dense
+        plan_side_by_side(
+            checkpoint,
+            (*parts, attention.value_dense),
+            f"{name}.attn.c_attn",
+        )
         checkpoint.convolution(attention.output_dense, f"{name}.attn.c_proj")
         forward = block.feed_forward
         checkpoint.convolution(forward.hidden_dense, f"{name}.mlp.c_fc")
@@ -51,16 +67,12 @@ def read(cls: type, checkpoint: Checkpoint, **overrides):
         checkpoint.norm(block.attention_residual.normalize, f"{name}.ln_1")
         checkpoint.norm(block.feed_forward_residual.normalize, f"{name}.ln_2")
     checkpoint.norm(stack.last_norm, "ln_f")
-    if not tied:
-        checkpoint.dense(model.project, "lm_head")
-    checkpoint.finish(model, unused=_UNUSED)
-    return model
 
 
-def _plan_heads(checkpoint, attention, name):
-    """Query, key and value stand side by side in one matrix."""
-    width = checkpoint.shape(f"{name}.weight")[-1] // 3
-    layers = (attention.query_dense, attention.key_dense, attention.value_dense)
+def plan_side_by_side(checkpoint: Checkpoint, layers, name: str):
+    """Plan linear maps that are kept as one matrix, such as a query's, a
+    key's and a value's."""
+    width = checkpoint.shape(f"{name}.weight")[-1] // len(layers)
     for number, layer in enumerate(layers):
         part = slice(number * width, (number + 1) * width)
         for variable, kind in ((layer.kernel, "weight"), (layer.bias, "bias")):

@@ -10,11 +10,8 @@ _UNUSED_POSITIONS = 2
 # What BART's settings mean if they do not name the token.
 _DEFAULT_END_ID = 2
 
-
-# Names under which the one embedding stands again.
-_UNUSED = (
-    r"lm_head\.weight|(en|de)coder\.embed_tokens\.weight|final_logits_bias"
-)
+# Names under which the one embedding may stand again, and biases of 0.
+UNUSED = r"lm_head\.weight|(en|de)coder\.embed_tokens\.weight|final_logits_bias"
 
 
 def read(cls: type, checkpoint: Checkpoint, **overrides):
@@ -33,7 +30,7 @@ def read(cls: type, checkpoint: Checkpoint, **overrides):
         add_final_layer_norm=False,
     )
     for part in ("attention_heads", "ffn_dim"):
-        _expect_same(checkpoint, f"encoder_{part}", f"decoder_{part}")
+        expect_same(checkpoint, f"encoder_{part}", f"decoder_{part}")
     settings = dict(
         vocabulary_size=checkpoint.setting("vocab_size"),
         num_layers=checkpoint.setting("encoder_layers"),
@@ -47,8 +44,10 @@ def read(cls: type, checkpoint: Checkpoint, **overrides):
         dropout=checkpoint.setting("dropout", 0.1),
         scale_embedding=checkpoint.setting("scale_embedding", False),
         embedding_norm=True,
+        tie_embeddings=not has_own_logits(checkpoint, "shared.weight"),
+        logits_bias=has_logits_bias(checkpoint),
         pad_id=checkpoint.config.get("pad_token_id", 1),
-        forced_end_id=_forced_end_id(checkpoint),
+        forced_end_id=forced_end_id(checkpoint, _DEFAULT_END_ID),
     )
     model = checkpoint.make(cls, **settings | overrides)
     checkpoint.table(model.target_embedding.embeddings, "shared.weight")
@@ -60,19 +59,41 @@ def read(cls: type, checkpoint: Checkpoint, **overrides):
         )
         checkpoint.norm(stack.first_norm, f"{name}.layernorm_embedding")
         for number, block in enumerate(stack.blocks):
-            _plan_block(checkpoint, block, f"{name}.layers.{number}")
-    if checkpoint.has("final_logits_bias") and np.any(
-        checkpoint.tensor("final_logits_bias")
-    ):
-        raise ValueError(
-            f"{checkpoint.folder} has a final_logits_bias that is not 0, "
-            "which is not supported."
-        )
-    checkpoint.finish(model, unused=_UNUSED)
+            plan_block(checkpoint, block, f"{name}.layers.{number}")
+    plan_logits(checkpoint, model)
+    checkpoint.finish(model, unused=UNUSED)
     return model
 
 
-def _plan_block(checkpoint, block, name):
+def has_own_logits(checkpoint: Checkpoint, embedding: str) -> bool:
+    """Whether the logits have a matrix that is not the embedding's.
+
+    As Hugging Face decides: a folder that holds both may hold one twice.
+    """
+    if not checkpoint.has("lm_head.weight"):
+        return False
+    if checkpoint.config.get("tie_word_embeddings") is False:
+        return True
+    names = "lm_head.weight", embedding
+    return not np.array_equal(*map(checkpoint.tensor, names))
+
+
+def has_logits_bias(checkpoint: Checkpoint) -> bool:
+    """Whether a number other than 0 is added to a logit."""
+    name = "final_logits_bias"
+    return checkpoint.has(name) and bool(np.any(checkpoint.tensor(name)))
+
+
+def plan_logits(checkpoint: Checkpoint, model):
+    """Plan what makes logits, beside the embedding."""
+    if model.project is not None:
+        checkpoint.dense(model.project, "lm_head")
+    if model.logits_bias is not None:
+        checkpoint.plan(model.logits_bias.bias, "final_logits_bias")
+
+
+def plan_block(checkpoint: Checkpoint, block, name: str):
+    """Plan an encoder or a decoder block whose tensors' names begin so."""
     _plan_attention(checkpoint, block.self_attention, f"{name}.self_attn")
     checkpoint.norm(
         block.attention_residual.normalize, f"{name}.self_attn_layer_norm"
@@ -101,12 +122,12 @@ def _plan_attention(checkpoint, attention, name):
         checkpoint.dense(layer, f"{name}.{part}")
 
 
-def _forced_end_id(checkpoint):
+def forced_end_id(checkpoint: Checkpoint, default: int) -> int | None:
     """As Hugging Face finds it: in a file of its own, where there is one."""
     field = "forced_eos_token_id"
     settings = checkpoint.generation_config
     if settings is None:
-        settings = {field: _DEFAULT_END_ID, **checkpoint.config}
+        settings = {field: default, **checkpoint.config}
     found = settings.get(field)
     found = found[0] if isinstance(found, list) and len(found) == 1 else found
     if found is None or isinstance(found, int):
@@ -117,7 +138,8 @@ def _forced_end_id(checkpoint):
     )
 
 
-def _expect_same(checkpoint, one, other):
+def expect_same(checkpoint: Checkpoint, one: str, other: str):
+    """Refuse two settings that differ."""
     first, second = checkpoint.setting(one), checkpoint.setting(other)
     if first != second:
         raise ValueError(

@@ -10,9 +10,13 @@ from keras_attn.blocks.encoder import EncoderBlock
 from keras_attn.embeddings.token import TokenEmbedding
 from keras_attn.models import prompts
 from keras_attn.models.encoder_decoder import EncoderDecoder
+from keras_attn.models.logits_bias import LogitsBias
 from keras_attn.models.make_stack import make_stack
 from keras_attn.models.transformer import from_bart
+from keras_attn.models.transformer import from_marian
+from keras_attn.models.transformer import from_t5
 from keras_attn.models.transformer.presets import PRESETS
+from keras_attn.modifiers.relative_bias import RelativeBias
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
@@ -30,8 +34,9 @@ class Transformer(EncoderDecoder):
         num_layers, num_heads, units, hidden_dim: Sizes of both stacks;
             `units` features, `hidden_dim` four times that if not given.
         num_decoder_layers: If the decoder is not as deep as the encoder.
-        position: "sine", "learned", or None where `attention` brings a
-            modifier such as `Rotary` instead.
+        position: "sine", "split_sine" (all sines, then all cosines),
+            "learned", or None where `attention` brings a modifier such as
+            `Rotary` instead, or there is a `relative_bias`.
         max_length: Positions, if they are learned.
         norm, normalization, epsilon, activation, use_bias: Of the blocks.
         final_norm: Whether each stack ends in a norm; None means only if
@@ -40,7 +45,13 @@ class Transformer(EncoderDecoder):
         attention: Further arguments of every `MultiHeadAttention`.
         scale_embedding: Whether E is multiplied by √units on the way in.
         embedding_norm: Whether each stack begins with a norm, as in BART.
+        relative_bias: Arguments of `RelativeBias`, such as `{}`: in each
+            stack one for the self-attention of all layers, as in T5.
+        tie_embeddings: Whether E is the matrix of the logits as well.
+        scale_logits: Whether the logits are divided by √units.
+        logits_bias: Whether a learned number is added to each logit.
         pad_id: The id that is padding; None if none is.
+        pad_starts: Whether targets begin with `pad_id`, which then counts.
         forced_end_id: What `generate` puts last where a text is cut off, as
             BART does; None for nothing.
 
@@ -56,7 +67,11 @@ class Transformer(EncoderDecoder):
     """
 
     presets = PRESETS
-    readers: ClassVar = {"bart": from_bart.read}
+    readers: ClassVar = {
+        "bart": from_bart.read,
+        "marian": from_marian.read,
+        "t5": from_t5.read,
+    }
 
     def __init__(
         self,
@@ -81,7 +96,12 @@ class Transformer(EncoderDecoder):
         attention: dict | None = None,
         scale_embedding: bool = True,
         embedding_norm: bool = False,
+        relative_bias: dict | None = None,
+        tie_embeddings: bool = True,
+        scale_logits: bool = False,
+        logits_bias: bool = False,
         pad_id: int | None = 0,
+        pad_starts: bool = False,
         forced_end_id: int | None = None,
         dtype=None,
         **kwargs,
@@ -115,12 +135,19 @@ class Transformer(EncoderDecoder):
             dtype=dtype,
         )
         encoder = make_stack(
-            EncoderBlock, num_layers, block, name="encoder", **both
+            EncoderBlock,
+            num_layers,
+            block,
+            shared_modifiers=_biases(relative_bias, bidirectional=True),
+            name="encoder",
+            **both,
         )
         decoder = make_stack(
             DecoderBlock,
             num_decoder_layers or num_layers,
             block,
+            shared_modifiers=_biases(relative_bias, bidirectional=False),
+            first_counts=pad_starts,
             name="decoder",
             **both,
         )
@@ -128,13 +155,26 @@ class Transformer(EncoderDecoder):
         target = keras.Input((None,), dtype="int32", name="target")
         memory = encoder(source_embedding(source))
         x = decoder(target_embedding(target), memory)
-        logits = target_embedding(x, reverse=True)
+        scale = project = bias = None
+        if scale_logits:
+            scale = keras.layers.Rescaling(units**-0.5, dtype=dtype)
+        if not tie_embeddings:
+            size = target_embedding.vocabulary_size
+            project = keras.layers.Dense(
+                size, use_bias=False, name="logits", dtype=dtype
+            )
+        if logits_bias:
+            bias = LogitsBias(name="logits_bias", dtype=dtype)
+        logits = _score(x, scale, project or target_embedding, bias)
         inputs = {"source": source, "target": target}
         super().__init__(inputs, logits, dtype=dtype, **kwargs)
         self.source_embedding = source_embedding
         self.target_embedding = target_embedding
         self.encoder = encoder
         self.decoder = decoder
+        self.logits_scale = scale
+        self.project = project
+        self.logits_bias = bias
         self.forced_end_id = forced_end_id
 
     def memory(self, source):
@@ -159,6 +199,26 @@ class Transformer(EncoderDecoder):
         if memory is None:
             memory = self.memory(source)
         return memory, self.source_embedding.compute_mask(source)
+
+    def _logits(self, x):
+        project = self.project or self.target_embedding
+        return _score(x, self.logits_scale, project, self.logits_bias)
+
+
+def _score(x, scale, project, bias):
+    """Make logits of the decoder's output, layer by layer."""
+    if scale is not None:
+        x = scale(x)
+    is_embedding = isinstance(project, TokenEmbedding)
+    logits = project(x, reverse=True) if is_embedding else project(x)
+    return logits if bias is None else bias(logits)
+
+
+def _biases(relative_bias, *, bidirectional):
+    """What the layers of a stack share."""
+    if relative_bias is None:
+        return ()
+    return [RelativeBias(**relative_bias, bidirectional=bidirectional)]
 
 
 def _make_embeddings(size, source_size, target_size, **options):

@@ -5,15 +5,16 @@ import numpy as np
 from keras_attn.embeddings.patch import as_pair
 from keras_attn.models.checkpoint import Checkpoint
 
-# What comes before the names of tensors, and the class tokens.
-_KINDS = {
-    "vit": ("vit.", ["cls_token"]),
-    "deit": ("deit.", ["cls_token", "distillation_token"]),
+# The class tokens of each kind.
+_CLASS_TOKENS = {
+    "vit": ["cls_token"],
+    "deit": ["cls_token", "distillation_token"],
 }
-
-
+# DeiT is saved with a head on its class token, or with one for each token.
+_HEADS = (["classifier"], ["cls_classifier", "distillation_classifier"])
 # Of bare models, which none of our outputs passes.
 _UNUSED = r"pooler\.dense\.(weight|bias)"
+_HEAD = r"|(cls_|distillation_)?classifier\.(weight|bias)"
 
 
 def read(cls: type, checkpoint: Checkpoint, **overrides):
@@ -22,40 +23,44 @@ def read(cls: type, checkpoint: Checkpoint, **overrides):
     Args:
         cls: The class to make.
         checkpoint: Written by `save_pretrained` of a ViT or DeiT model, with
-            a head for classes or without; DeiT's head must be that of both
-            its class tokens.
-        overrides: Arguments of the constructor.
+            a head for classes or without.
+        overrides: Arguments of the constructor; `num_classes=None` leaves
+            the head out.
     """
-    kind = checkpoint.config["model_type"]
-    checkpoint.prefix, class_tokens = _KINDS[kind]
-    heads = ["classifier"]
-    if kind == "deit":
-        heads = ["cls_classifier", "distillation_classifier"]
-        if checkpoint.has("classifier.weight"):
-            raise ValueError(
-                f"{checkpoint.folder} holds a DeiT whose head reads one of its "
-                "two class tokens. Supported is the head of both, as "
-                "`DeiTForImageClassificationWithTeacher` saves it."
-            )
-    classes = f"{heads[0]}.weight"
-    num_classes = None
-    if checkpoint.has(classes):
-        num_classes = checkpoint.shape(classes)[0]
-    qkv_bias = checkpoint.config.get("qkv_bias", True)
-    settings = dict(
-        image_size=as_pair(
-            checkpoint.config.get("image_size", 224), "image_size"
-        ),
-        patch_size=as_pair(
-            checkpoint.config.get("patch_size", 16), "patch_size"
-        ),
+    checkpoint.prefix = f"{checkpoint.config['model_type']}."
+    settings = settings_of(checkpoint)
+    heads = []
+    for names in _HEADS:
+        if checkpoint.has(f"{names[0]}.weight"):
+            heads = names
+            settings["num_classes"] = checkpoint.shape(f"{names[0]}.weight")[0]
+    settings["distillation_head"] = len(heads) != 1
+    settings |= overrides
+    model = checkpoint.make(cls, **settings)
+    plan(checkpoint, model)
+    unused = _UNUSED
+    if settings.get("num_classes") is None:
+        heads, unused = [], _UNUSED + _HEAD
+    if heads:
+        checkpoint.dense(model.head.class_dense, heads[0])
+    for name in heads[1:]:
+        checkpoint.dense(model.head.distillation_dense, name)
+    checkpoint.finish(model, unused=unused)
+    return model
+
+
+def settings_of(checkpoint: Checkpoint) -> dict:
+    """The arguments of a `ViT` without head, by a folder's `config.json`."""
+    tokens = checkpoint.choose("model_type", _CLASS_TOKENS, "vit")
+    return dict(
+        image_size=_pair(checkpoint, "image_size", 224),
+        patch_size=_pair(checkpoint, "patch_size", 16),
         num_layers=checkpoint.setting("num_hidden_layers", 12),
         num_heads=checkpoint.setting("num_attention_heads", 12),
         units=checkpoint.setting("hidden_size", 768),
         hidden_dim=checkpoint.setting("intermediate_size", 3072),
         channels=checkpoint.setting("num_channels", 3),
-        num_classes=num_classes,
-        num_class_tokens=len(class_tokens),
+        num_class_tokens=len(tokens),
         epsilon=checkpoint.setting("layer_norm_eps", 1e-12),
         activation=checkpoint.activation("hidden_act", "gelu"),
         dropout={
@@ -64,10 +69,16 @@ def read(cls: type, checkpoint: Checkpoint, **overrides):
             ),
             "output": checkpoint.setting("hidden_dropout_prob", 0.0),
         },
-        attention={"use_bias": qkv_bias, "use_output_bias": True},
+        attention={
+            "use_bias": bool(checkpoint.setting("qkv_bias", True)),
+            "use_output_bias": True,
+        },
     )
-    model = checkpoint.make(cls, **settings | overrides)
-    _plan_embedding(checkpoint, model.embedding, class_tokens)
+
+
+def plan(checkpoint: Checkpoint, model):
+    """Plan every weight of a `ViT` but those of its head."""
+    _plan_embedding(checkpoint, model.embedding)
     for number, block in enumerate(model.encoder.blocks):
         checkpoint.encoder_block(
             block,
@@ -76,22 +87,17 @@ def read(cls: type, checkpoint: Checkpoint, **overrides):
             norms=("layernorm_before", "layernorm_after"),
         )
     checkpoint.norm(model.encoder.last_norm, "layernorm")
-    if num_classes is not None:
-        dense = (model.head.class_dense, model.head.distillation_dense)
-        for layer, name in zip(dense, heads, strict=False):
-            checkpoint.dense(layer, name)
-    checkpoint.finish(model, unused=_UNUSED)
-    return model
 
 
-def _plan_embedding(checkpoint, embedding, class_tokens):
+def _plan_embedding(checkpoint, embedding):
     name = "embeddings.patch_embeddings.projection"
     projection = embedding.patch_embedding.projection
     checkpoint.plan(projection.kernel, f"{name}.weight", change=_patch_kernel)
     checkpoint.table(projection.bias, f"{name}.bias")
+    tokens = _CLASS_TOKENS[checkpoint.config["model_type"]]
     checkpoint.plan(
         embedding.class_token.embeddings,
-        *(f"embeddings.{token}" for token in class_tokens),
+        *(f"embeddings.{token}" for token in tokens),
         change=lambda *tokens: np.concatenate(tokens, axis=1)[0],
     )
     checkpoint.plan(
@@ -99,6 +105,16 @@ def _plan_embedding(checkpoint, embedding, class_tokens):
         "embeddings.position_embeddings",
         change=lambda table: table[0],
     )
+
+
+def _pair(checkpoint, field, default):
+    try:
+        return as_pair(checkpoint.config.get(field, default), field)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"{checkpoint.says(field)}, which should be an integer, or a "
+            "height and a width."
+        ) from error
 
 
 def _patch_kernel(kernel):

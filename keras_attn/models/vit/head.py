@@ -18,12 +18,14 @@ class VisionHead(Layer):
         logits = W pooled + b
 
     With a second class token, which learns from a teacher, it is scored by
-    weights of its own, and the logits are the mean of both.
+    weights of its own, and the logits are the mean of both; or nobody reads
+    it.
 
     Args:
         num_classes: How many; None for the pooled vector.
         pooling: "token", "mean" or "attention".
         num_class_tokens: Tokens before the patches: 1 or 2 with "token".
+        distillation_head: Whether the second class token is scored too.
         kernel_initializer: Of W.
 
     Call arguments:
@@ -43,6 +45,7 @@ class VisionHead(Layer):
         *,
         pooling: str = "token",
         num_class_tokens: int = 1,
+        distillation_head: bool = True,
         kernel_initializer="glorot_uniform",
         **kwargs,
     ):
@@ -59,11 +62,16 @@ class VisionHead(Layer):
         self.num_classes = num_classes
         self.pooling = pooling
         self.num_class_tokens = num_class_tokens
+        self.distillation_head = distillation_head
         self.kernel_initializer = keras.initializers.get(kernel_initializer)
         self.class_dense = self.distillation_dense = None
         if num_classes is not None:
             self.class_dense = self._dense("class")
-            if pooling == "token" and num_class_tokens == 2:
+            if (
+                distillation_head
+                and pooling == "token"
+                and num_class_tokens > 1
+            ):
                 self.distillation_dense = self._dense("distillation")
 
     def build(self, tokens_shape):
@@ -104,7 +112,7 @@ class VisionHead(Layer):
             tokens: As for the call.
 
         Returns:
-            `{"class", "distillation"}`, the latter only if there are two;
+            `{"class", "distillation"}`, the latter only if it has a head;
             (batch, num_classes) each.
         """
         if self.num_classes is None:
@@ -118,9 +126,10 @@ class VisionHead(Layer):
 
     def reads_like(self, other) -> bool:
         """Whether another's weights mean the same here."""
+        names = "num_classes", "pooling", "num_class_tokens"
         return other is not None and all(
             getattr(self, name) == getattr(other, name)
-            for name in ("num_classes", "pooling", "num_class_tokens")
+            for name in (*names, "distillation_head")
         )
 
     def get_config(self):
@@ -130,6 +139,7 @@ class VisionHead(Layer):
             "num_classes": self.num_classes,
             "pooling": self.pooling,
             "num_class_tokens": self.num_class_tokens,
+            "distillation_head": self.distillation_head,
             "kernel_initializer": serialize(self.kernel_initializer),
         }
 

@@ -47,9 +47,11 @@ class ViT(PresetModel):
         shifted_patches: Whether patches are `ShiftedPatchTokenization`'s.
         pooling: What the head reads: "token", the class token; "mean" or
             "attention" over the patches; None for all tokens, without head.
-        num_class_tokens: 1 with "token", 2 for DeiT's distillation token with
-            a head of its own; else 0, or as many as nobody reads. None for 1
-            with "token", else 0.
+        num_class_tokens: 1 with "token", 2 for DeiT's distillation token;
+            else 0, or as many as nobody reads. None for 1 with "token", else
+            0.
+        distillation_head: Whether DeiT's second token has a head of its own;
+            otherwise nobody reads it.
         position: "learned", "sine" (on the grid) or None.
         class_position: Whether learned positions count the class tokens.
         norm, normalization, epsilon, activation, use_bias, layer_scale: Of
@@ -93,6 +95,7 @@ class ViT(PresetModel):
         shifted_patches: bool = False,
         pooling: str | None = "token",
         num_class_tokens: int | None = None,
+        distillation_head: bool = True,
         position: str | None = "learned",
         class_position: bool = True,
         norm: str = "pre",
@@ -165,6 +168,7 @@ class ViT(PresetModel):
                 num_classes,
                 pooling=pooling,
                 num_class_tokens=num_class_tokens,
+                distillation_head=distillation_head,
                 kernel_initializer=of_kernels.clone(),
                 name="head",
                 **own,
@@ -227,7 +231,7 @@ class ViT(PresetModel):
 
         Returns:
             `{"class": (batch, num_classes)}`, and "distillation" likewise if
-            there are two class tokens.
+            the second class token has a head.
         """
         return self._head().each(tokens)
 

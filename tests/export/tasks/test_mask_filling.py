@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from keras_attn.export import servable
 from keras_attn.export.tasks.mask_filling import MaskFilling
 from keras_attn.text import WordPieceTokenizer
 from keras_attn.text.layouts import join_pair
@@ -137,6 +138,15 @@ def test_no_more_candidates_are_given_than_there_are(model):
     assert answer["scores"].numpy()[0, 0].min() > 0
 
 
+def test_ids_that_no_token_has_fill_no_hole():
+    size = texts.tokenizer().vocabulary_size + 20
+    model = texts.bert("masked_lm", vocabulary_size=size)
+    task = MaskFilling(model, tokenizer=texts.tokenizer(), num_candidates=99)
+    answer = task.signatures()[0].function(text=tf.constant(["a [MASK]"]))
+    found = sorted(token.decode() for token in answer["tokens"].numpy()[0, 0])
+    assert found == sorted(texts.PIECES)
+
+
 @pytest.mark.parametrize("name", ["num_candidates", "max_holes"])
 def test_numbers_start_at_one(name, model):
     with pytest.raises(ValueError, match=f"{name}=0"):
@@ -148,3 +158,15 @@ def test_a_tokenizer_without_mask_is_refused(model):
     tokenizer = WordPieceTokenizer([*vocabulary, *texts.PIECES, "b"])
     with pytest.raises(ValueError, match="no MASK token"):
         MaskFilling(model, tokenizer=tokenizer)
+
+
+def test_ids_that_the_tokenizer_does_not_have_fill_no_hole():
+    model = texts.bert("masked_lm", vocabulary_size=21)
+    bias = model.get_layer("masked_lm_bias")
+    # The likeliest of all.
+    bias.set_weights([np.where(np.arange(21) >= 16, 50.0, 0.0)])
+    made = servable(model, tokenizer=texts.tokenizer(), num_candidates=30)
+    answer = made.fill(["the [MASK] sat"])
+    tokens = answer["tokens"][0, 0]
+    assert b"" not in tokens and len(set(tokens.tolist())) == len(tokens)
+    assert set(tokens.astype(str)) < set(texts.tokenizer().vocabulary)

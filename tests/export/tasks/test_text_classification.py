@@ -98,3 +98,16 @@ def test_names_must_be_as_many_as_classes(model):
         TextClassification(
             model, tokenizer=texts.tokenizer(), labels=LABELS[:2]
         )
+
+
+def test_of_several_classes_each_is_scored_by_itself(model):
+    task = TextClassification(
+        model, tokenizer=texts.tokenizer(), labels=LABELS, multi_label=True
+    )
+    classify, *_ = task.signatures()
+    answer = classify.function(text=tf.constant(["the cat"]))
+    logits = texts.call_as_trained(model, ["the cat"]).numpy()
+    np.testing.assert_allclose(
+        answer["scores"], 1 / (1 + np.exp(-logits)), atol=1e-5
+    )
+    assert answer["label"].numpy()[0].decode() == LABELS[np.argmax(logits)]

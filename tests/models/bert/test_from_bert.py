@@ -29,6 +29,10 @@ HEADS = {
     "classification": ("BertForSequenceClassification", "logits"),
     "token_classification": ("BertForTokenClassification", "logits"),
     "regression": ("BertForSequenceClassification", "logits"),
+    "span": (
+        "BertForQuestionAnswering",
+        {"start": "start_logits", "end": "end_logits"},
+    ),
 }
 
 
@@ -51,7 +55,7 @@ def config_of(**settings):
 @pytest.mark.parametrize("settings", SETTINGS.values(), ids=SETTINGS)
 def test_outputs_equal_hugging_face(head, settings, rng, tmp_path):
     name, fields = HEADS[head]
-    labels = {"num_labels": 1 if head == "regression" else 3}
+    labels = {"num_labels": {"regression": 1, "span": 2}.get(head, 3)}
     shards = {"max_shard_size": "2KB"} if head == "pretraining" else {}
     config = config_of(**settings, **labels)
     peer = peers.make(name, config, tmp_path, **shards)

@@ -13,6 +13,7 @@ def of_parts(name, **given):
         "dense": lambda size, name: lambda x: f"{name}[{size}]({x})",
         "drop": lambda x: f"drop({x})",
         "score_masked": lambda x: f"scores({x})",
+        "score_positions": lambda name: lambda x: f"{name}({x})",
         "num_classes": 3,
     }
     return heads.HEADS[name].build(**{**parts, **given})
@@ -34,6 +35,10 @@ def of_parts(name, **given):
         ("classification", "classification[3](drop(pooled))"),
         ("regression", "regression[1](drop(pooled))"),
         ("token_classification", "token_classification[3](drop(sequence))"),
+        (
+            "span",
+            {"start": "span_start(sequence)", "end": "span_end(sequence)"},
+        ),
     ],
 )
 def test_each_head_is_the_layers_it_says(name, expected):

@@ -17,6 +17,7 @@ SHAPES = {
     "classification": (2, CLASSES),
     "regression": (2, 1),
     "token_classification": (2, LENGTH, CLASSES),
+    "span": {"start": (2, LENGTH), "end": (2, LENGTH)},
     None: {"sequence": (2, LENGTH, 4), "pooled": (2, 4)},
 }
 
@@ -37,13 +38,22 @@ def batch(rng):
     return {"tokens": tokens, "segments": segments}
 
 
-@pytest.mark.parametrize("head", ["pretraining", "classification"])
-def test_contract(head, batch, tmp_path):
+@pytest.mark.parametrize(
+    ("head", "options"),
+    [
+        ("pretraining", {}),
+        ("classification", {}),
+        ("regression", {"num_segments": 0, "pooler_activation": "relu"}),
+        (None, {"num_segments": 0, "pooler_activation": None}),
+    ],
+    ids=["pretraining", "classification", "no_segments", "no_pooler"],
+)
+def test_contract(head, options, batch, tmp_path):
     classes = CLASSES if head == "classification" else None
     init = {**SIZES, "num_layers": 1, "vocabulary_size": 11, "dropout": 0.1}
     check_model(
         BERT,
-        {**init, "head": head, "num_classes": classes},
+        {**init, **options, "head": head, "num_classes": classes},
         batch,
         tmp_path=tmp_path,
         padded=("tokens", "segments"),
@@ -77,7 +87,12 @@ def test_padding_changes_nothing_at_real_positions(head, pad_id, batch, rng):
         keras.tree.flatten(model(batch)),
         strict=True,
     ):
-        if one.shape[1] == LENGTH + 3:
+        if head == "span":
+            # Padding takes no part in a softmax over positions.
+            one, two = keras.ops.softmax(one), keras.ops.softmax(two)
+            assert not np.any(one[:, LENGTH:])
+            one = one[:, :LENGTH]
+        elif one.shape[1] == LENGTH + 3:
             mask = padded["tokens"] != pad_id
             np.testing.assert_array_equal(one._keras_mask, mask)
             one = one[:, :LENGTH]
@@ -122,6 +137,31 @@ def test_matches_the_equation_at_both_ends(batch, rng):
     )
 
 
+def test_without_segments_they_are_not_read(batch, rng):
+    model = make(rng, num_segments=0)
+    assert model.segment_embedding is None
+    others = {**batch, "segments": 1 - batch["segments"]}
+    np.testing.assert_array_equal(
+        model(batch)["sequence"], model(others)["sequence"]
+    )
+    with pytest.raises(ValueError, match="`num_segments`"):
+        make(rng, num_segments=-1)
+
+
+def test_the_pooler_has_its_activation_or_is_not_there(batch, rng):
+    model = make(rng, pooler_activation="relu")
+    outputs = model(batch)
+    W, b = (weight.numpy() for weight in model.pooler.weights)
+    first = outputs["sequence"].numpy()[:, 0]
+    np.testing.assert_allclose(
+        outputs["pooled"], np.maximum(first @ W + b, 0), atol=1e-5
+    )
+    model = make(rng, pooler_activation=None)
+    assert model.pooler is None
+    outputs = model(batch)
+    np.testing.assert_array_equal(outputs["pooled"], outputs["sequence"][:, 0])
+
+
 def test_another_head_copies_the_weights_and_leaves_the_model_alone(batch, rng):
     old = make(rng, "masked_lm")
     before = old.get_weights()
@@ -155,6 +195,7 @@ def test_another_head_copies_the_weights_and_leaves_the_model_alone(batch, rng):
     [
         "pretraining",
         "classification",
+        "span",
         pytest.param("regression", marks=pytest.mark.slow),
         pytest.param("token_classification", marks=pytest.mark.slow),
     ],
@@ -171,6 +212,10 @@ def test_each_head_learns_from_a_batch(head, batch, rng):
         "token_classification": (
             batch["tokens"] % CLASSES,
             MaskedCrossentropy(pad_id=None),
+        ),
+        "span": (
+            {"start": np.array([1, 3]), "end": np.array([4, 3])},
+            {"start": scores, "end": scores},
         ),
     }[head]
     model = make(rng, head, num_layers=1)

@@ -198,11 +198,16 @@ def test_what_is_not_supported_is_named(settings, message, tmp_path):
         Transformer.from_huggingface(tmp_path)
 
 
-def test_a_bias_of_the_logits_is_refused(tmp_path):
-    more = {"final_logits_bias": (1, 11)}
-    folders.write(tmp_path, folders.bart, more=more)
-    with pytest.raises(ValueError, match="final_logits_bias that is not 0"):
-        Transformer.from_huggingface(tmp_path)
+def test_the_logits_may_have_a_bias_and_a_matrix_of_their_own(tmp_path):
+    more = {"final_logits_bias": (1, 11), "lm_head.weight": (11, 6)}
+    tensors = folders.write(tmp_path, folders.bart, more=more)
+    model = Transformer.from_huggingface(tmp_path)
+    np.testing.assert_array_equal(
+        model.logits_bias.bias, tensors["final_logits_bias"][0]
+    )
+    np.testing.assert_array_equal(
+        model.project.kernel, tensors["lm_head.weight"].T
+    )
 
 
 def test_a_missing_tensor_is_named(tmp_path):

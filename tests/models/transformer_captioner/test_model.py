@@ -6,6 +6,7 @@ import tensorflow as tf
 from keras_attn.base.state import State
 from keras_attn.decoding.scoring import score
 from keras_attn.models.transformer_captioner.model import TransformerCaptioner
+from keras_attn.models.vit.model import ViT
 from tests.blocks import equations
 from tests.contract import check_model
 from tests.models import captioners
@@ -13,6 +14,22 @@ from tests.models.captioners import SHAPE
 from tests.models.captioners import VOCABULARY
 from tests.models.stepping import set_random
 from tests.models.stepping import step_through
+
+
+def vit(units, **options):
+    """The config of an encoder, as wide as is asked for."""
+    model = ViT(
+        SHAPE[:2],
+        patch_size=[8, 6],
+        num_layers=1,
+        num_heads=3 if units == 6 else 2,
+        units=units,
+        hidden_dim=7,
+        dropout=0.0,
+        **{"pooling": None, "num_class_tokens": 1, **options},
+    )
+    return keras.saving.serialize_keras_object(model)
+
 
 SIZES = {"num_layers": 1, "num_heads": 2, "units": 8, "hidden_dim": 5}
 KINDS = {
@@ -26,8 +43,23 @@ KINDS = {
         "max_length": 6,
         "num_decoder_layers": 2,
     },
+    "vit": {"encoder": vit(6, num_class_tokens=2), "tie_embeddings": False},
+    "gpt2": {
+        "encoder": vit(8),
+        "position": "learned",
+        "max_length": 9,  # room for the contract's padding
+        "epsilon": 0.01,
+        "activation": "gelu_tanh",
+        "scale_embedding": False,
+    },
 }
-GRIDS = {"pixels": (2, 4), "cnn": (2, 3), "deeper": (2, 3)}
+GRIDS = {
+    "pixels": (2, 4),
+    "cnn": (2, 3),
+    "deeper": (2, 3),
+    "vit": (2, 4),
+    "gpt2": (2, 4),
+}
 
 
 def make(rng, kind="pixels", **options):
@@ -43,7 +75,7 @@ def batch(rng):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["pixels", "cnn"])
+@pytest.mark.parametrize("kind", ["pixels", "cnn", "vit", "gpt2"])
 def test_contract(kind, batch, tmp_path):
     check_model(
         TransformerCaptioner,
@@ -140,7 +172,7 @@ def test_steps_equal_the_forward_pass(kind, batch, rng):
     assert {leaf.shape[0] for leaf in keras.tree.flatten(state)} == {3}
 
 
-@pytest.mark.parametrize("kind", ["pixels", "deeper"])
+@pytest.mark.parametrize("kind", ["pixels", "deeper", "vit"])
 def test_the_alignment_says_where_each_word_looked(kind, batch, rng):
     model = make(rng, kind)
     found = model.alignment(batch["image"], batch["target"])
@@ -162,7 +194,11 @@ def test_the_alignment_says_where_each_word_looked(kind, batch, rng):
         for head, looked in enumerate(heads):
             np.testing.assert_allclose(
                 looked[:, position],
-                np.reshape(weights[:, head, 0], (3, *GRIDS[kind])),
+                np.reshape(
+                    # Class tokens, which stand nowhere, come first.
+                    weights[:, head, 0, -np.prod(GRIDS[kind]) :],
+                    (3, *GRIDS[kind]),
+                ),
                 atol=1e-5,
             )
 
@@ -197,6 +233,29 @@ def test_an_image_model_of_keras_is_a_stem(rng):
     captioners.check_image_model(
         lambda cnn: TransformerCaptioner(VOCABULARY, **SIZES, stem=cnn), rng
     )
+
+
+def test_the_memory_is_all_tokens_of_a_vit(batch, rng):
+    model = make(rng, "vit")
+    assert isinstance(model.encoder, ViT) and model.grid == (2, 4)
+    tokens = np.array(model.encoder(batch["image"]))
+    assert tokens.shape == (3, 2 + 8, 6)
+    kernel, bias = model.project_memory.get_weights()
+    memory = model.memory(batch["image"])
+    np.testing.assert_allclose(memory, tokens @ kernel + bias, atol=1e-5)
+    narrow = make(rng, "gpt2")
+    assert narrow.project_memory is None
+    np.testing.assert_allclose(
+        narrow.memory(batch["image"]), narrow.encoder(batch["image"]), atol=1e-6
+    )
+
+
+def test_words_and_logits_may_have_a_matrix_each(batch, rng):
+    model = make(rng, "vit")
+    plain = model.teacher_forced(batch["image"], batch["target"])
+    model.project.kernel.assign(2 * model.project.kernel)
+    twice = model.teacher_forced(batch["image"], batch["target"])
+    np.testing.assert_allclose(twice, 2 * plain, rtol=1e-5)
 
 
 def test_pixels_are_read_without_convolution_or_recurrence(rng):
@@ -259,6 +318,10 @@ def test_images_of_another_shape_are_refused(shape, batch, rng):
         ({"patch_size": 7, "image_shape": SHAPE}, "must divide both sides"),
         ({"patch_size": 0, "image_shape": SHAPE}, "`patch_size` must be an"),
         ({"image_shape": SHAPE, "num_heads": 3}, "`num_heads` must divide"),
+        ({"encoder": vit(8), "patch_size": 8}, "reads the pixels itself"),
+        ({"encoder": vit(8), "image_shape": SHAPE}, "reads the pixels itself"),
+        ({"encoder": vit(8, pooling="token")}, "`pooling=None`"),
+        ({"encoder": captioners.batch_norm_cnn()}, "must be a `ViT` that"),
     ],
 )
 def test_what_cannot_be_made_is_refused(options, complaint):

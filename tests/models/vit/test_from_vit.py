@@ -1,3 +1,5 @@
+import functools
+
 import numpy as np
 import pytest
 
@@ -37,6 +39,11 @@ PEERS = {
         {"hidden_act": "relu", "qkv_bias": False, "layer_norm_eps": 0.01},
     ),
     "deit": ("DeiT", "DeiTForImageClassificationWithTeacher", {}),
+    "deit_one_head": (
+        "DeiT",
+        "DeiTForImageClassification",
+        {"hidden_act": "gelu_new", "layer_norm_eps": 0.02},
+    ),
 }
 
 
@@ -57,9 +64,10 @@ def test_logits_equal_hugging_face(name, rng, tmp_path):
 
 
 @pytest.mark.peers
-def test_tokens_and_attention_equal_hugging_face(rng, tmp_path):
-    config = config_of("ViT", num_channels=1, attn_implementation="eager")
-    peer = peers.make("ViTModel", config, tmp_path)
+@pytest.mark.parametrize("kind", ["ViT", "DeiT"])
+def test_tokens_and_attention_equal_hugging_face(kind, rng, tmp_path):
+    config = config_of(kind, num_channels=1, attn_implementation="eager")
+    peer = peers.make(f"{kind}Model", config, tmp_path)
     images = rng.normal(size=(2, 8, 8, 1)).astype("float32")
     expected = ask(peer, images, output_attentions=True)
     model = ViT.from_huggingface(tmp_path)
@@ -85,6 +93,43 @@ def test_reads_every_tensor_of_a_folder(tmp_path):
     np.testing.assert_array_equal(kernel[1 * 6 + 2], tensors[name][:, 2, 1, 0])
 
 
+@pytest.mark.peers
+def test_half_precision_is_near_hugging_face(rng, tmp_path):
+    import torch
+
+    config = config_of("DeiT")
+    peer = peers.make("DeiTForImageClassification", config, tmp_path)
+    peer.to(torch.bfloat16).save_pretrained(tmp_path)
+    model = ViT.from_huggingface(tmp_path, dtype="bfloat16")
+    images = rng.normal(size=(2, 8, 8, 3)).astype("float32")
+    expected = ask(peer.float(), images).logits.numpy()
+    found = np.array(model(images), "float32")
+    assert np.linalg.norm(found - expected) < 2e-2 * np.linalg.norm(expected)
+
+
+TWO_HEADS = {"cls_classifier": 3, "distillation_classifier": 3}
+
+
+@pytest.mark.parametrize("heads", [{"classifier": 3}, TWO_HEADS])
+def test_deit_has_as_many_heads_as_were_saved(heads, tmp_path):
+    kind = functools.partial(folders.vit, "deit", **heads)
+    tensors = folders.write(tmp_path, kind)
+    model = ViT.from_huggingface(tmp_path)
+    assert model.count_params() == sum(x.size for x in tensors.values())
+    assert model.num_class_tokens == 2
+    dense = model.head.class_dense, model.head.distillation_dense
+    assert (dense[1] is not None) == (len(heads) == 2)
+    for layer, name in zip(dense, heads, strict=False):
+        expected = tensors[f"{name}.weight"].T
+        np.testing.assert_array_equal(layer.kernel, expected)
+
+
+def test_a_head_that_is_not_wanted_is_left_out(tmp_path):
+    folders.write(tmp_path, folders.vit)
+    model = ViT.from_huggingface(tmp_path, num_classes=None, pooling=None)
+    assert model.output_shape == (None, 5, folders.UNITS)
+
+
 def test_a_folder_without_a_head_gives_the_class_token(tmp_path):
     folders.write(
         tmp_path, folders.vit, drop=["classifier.weight", "classifier.bias"]
@@ -96,7 +141,9 @@ def test_a_folder_without_a_head_gives_the_class_token(tmp_path):
     ("settings", "message"),
     [
         ({"model_type": "swin"}, r"model_type='swin'.*'deit', 'vit'"),
-        ({"model_type": "deit"}, "DeiTForImageClassificationWithTeacher"),
+        ({"model_type": "deit"}, "no tensor 'embeddings."),
+        ({"image_size": "big"}, "config.json has image_size='big'"),
+        ({"patch_size": [2, 2, 2]}, r"config.json has patch_size=\[2, 2, 2"),
         ({"image_size": 6}, r"position_embeddings.*does not fit"),
         ({"patch_size": 4}, r"projection.weight.*does not fit"),
         ({"hidden_act": "tanh"}, "hidden_act='tanh'"),

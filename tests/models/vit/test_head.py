@@ -49,6 +49,16 @@ def test_two_class_tokens_have_a_head_each_and_are_averaged(tokens):
     )
 
 
+def test_the_second_class_token_may_be_read_by_nobody(tokens, rng):
+    head = VisionHead(4, num_class_tokens=2, distillation_head=False)
+    by_class = logits_of(_built(head, tokens).class_dense, tokens[:, 0])
+    assert list(head.each(tokens)) == ["class"]
+    np.testing.assert_allclose(head(tokens), by_class, atol=1e-5)
+    other = tokens.copy()
+    other[:, 1:] = rng.normal(size=other[:, 1:].shape)
+    np.testing.assert_array_equal(head(other), head(tokens))
+
+
 @pytest.mark.parametrize("policy", ["mixed_bfloat16", "float64", "bfloat16"])
 def test_logits_are_as_exact_as_the_weights(policy, tokens):
     head = VisionHead(4, dtype=policy)
@@ -68,7 +78,10 @@ def test_weights_mean_the_same_in_a_head_that_reads_the_same():
     assert head.reads_like(VisionHead(4))
     assert not head.reads_like(VisionHead(5))
     assert not head.reads_like(VisionHead(4, pooling="mean"))
-    assert not head.reads_like(VisionHead(4, num_class_tokens=2))
+    two = VisionHead(4, num_class_tokens=2)
+    assert not head.reads_like(two)
+    one_read = VisionHead(4, num_class_tokens=2, distillation_head=False)
+    assert not one_read.reads_like(two)
     assert not head.reads_like(None)
 
 

@@ -20,6 +20,7 @@ SIZES = {
 KINDS = {
     "token": {},
     "distilled": {"num_class_tokens": 2, "layer_scale": 0.5},
+    "one_head": {"num_class_tokens": 2, "distillation_head": False},
     "mean": {"pooling": "mean", "position": "sine"},
     "attention": {"pooling": "attention", "num_class_tokens": 1},
     "small_data": {

@@ -16,6 +16,7 @@ from keras_attn.export.graph.signature import text_column
 from keras_attn.export.settings import tokenizer_checks
 from keras_attn.export.tasks.generative_task import GenerativeTask
 from keras_attn.image.file_size import MAX_PIXELS
+from keras_attn.image.preprocessing import Preprocessing
 from keras_attn.text.tokenizer import Tokenizer
 
 _USUAL_LENGTH = 64
@@ -39,7 +40,9 @@ class Captioning(GenerativeTask):
         search: "greedy", "sample" or "beam".
         max_length: The most tokens of a caption, its end included; if None,
             64, or the positions that the model has learned if they are fewer.
-        fit, value_range: As in training; see `ImageClassification`.
+        start_id: What captions start with; the tokenizer's START if None.
+        fit, value_range, preprocessing: As in training; see
+            `ImageClassification`.
         max_pixels: Larger images are not read.
         xla: Whether the first two signatures have XLA signatures beside them.
         **search_options: Further arguments of the search, such as `width`, or
@@ -56,8 +59,10 @@ class Captioning(GenerativeTask):
         tokenizer: Tokenizer | None = None,
         search: str = "greedy",
         max_length: int | None = None,
+        start_id: int | None = None,
         fit: str = "crop",
         value_range: Sequence[float] = (0.0, 1.0),
+        preprocessing: Preprocessing | None = None,
         max_pixels: int = MAX_PIXELS,
         xla: bool = False,
         **search_options,
@@ -69,9 +74,13 @@ class Captioning(GenerativeTask):
                 "whose sizes are known. Received: "
                 f"{type(model).__name__} {model.name!r}"
             )
+        parts = ("start", "end") if start_id is None else ("end",)
         tokenizer_checks.check_tokenizer(
-            model, tokenizer, "target", parts=("start", "end")
+            model, tokenizer, "target", parts=parts
         )
+        if start_id is None:
+            start_id = tokenizer.start_id
+        tokenizer_checks.check_id("start_id", start_id, model, "target")
         positions = tokenizer_checks.positions(model)
         if max_length is None:
             max_length = min(_USUAL_LENGTH, positions or _USUAL_LENGTH)
@@ -84,12 +93,14 @@ class Captioning(GenerativeTask):
             options=search_options,
         )
         super().__init__(model, tokenizer=tokenizer, search=search, xla=xla)
+        self._start_id = start_id
         *size, channels = model_io.inputs(model)["image"].shape[1:]
         self.images = EncodedImages(
             tuple(size),
             channels,
             fit=fit,
             value_range=value_range,
+            preprocessing=preprocessing,
             max_pixels=max_pixels,
         )
         self._memory = None
@@ -127,7 +138,7 @@ class Captioning(GenerativeTask):
         inputs = {"image": image}
         if self._memory is not None:
             inputs["memory"] = self._memory(image)
-        return inputs, tf.fill([tf.shape(image)[0]], self.tokenizer.start_id)
+        return inputs, tf.fill([tf.shape(image)[0]], self._start_id)
 
     def example_inputs(self):
         return self.images.example_files()

@@ -15,6 +15,7 @@ from keras_attn.export.graph.signature import text_column
 from keras_attn.export.tasks.functional import FunctionalPrediction
 from keras_attn.export.tasks.task import Task
 from keras_attn.image.file_size import MAX_PIXELS
+from keras_attn.image.preprocessing import Preprocessing
 from keras_attn.models.vit.model import ViT
 from keras_attn.ops.explain.rollout import over_patches
 from keras_attn.ops.explain.rollout import rollout
@@ -46,6 +47,8 @@ class ImageClassification(Task):
             sides that are too long, "squeeze" keeps the whole image.
         value_range: The lowest and the highest value of a pixel in training:
             `keras_attn.data` makes pixels from 0 to 1.
+        preprocessing: In place of `fit` and `value_range`, what a published
+            model wants; `export_huggingface` reads it.
         from_logits: Whether the model returns logits; None asks whether its
             last layer is a softmax or a sigmoid.
         max_pixels: Larger images are not read.
@@ -59,6 +62,7 @@ class ImageClassification(Task):
         labels: Sequence[str] | None = None,
         fit: str = "crop",
         value_range: Sequence[float] = (0.0, 1.0),
+        preprocessing: Preprocessing | None = None,
         from_logits: bool | None = None,
         max_pixels: int = MAX_PIXELS,
         xla: bool = False,
@@ -79,6 +83,7 @@ class ImageClassification(Task):
             channels,
             fit=fit,
             value_range=value_range,
+            preprocessing=preprocessing,
             max_pixels=max_pixels,
         )
         self.labels = Labels(labels, num_classes=scores.shape[-1])

@@ -5,10 +5,9 @@ import pickle
 import ml_dtypes
 import numpy as np
 import pytest
-import safetensors
 from safetensors.numpy import save_file
 
-from keras_attn.models.tensor_files import TensorFiles
+from keras_attn.models.huggingface.tensor_files import TensorFiles
 
 A = np.arange(6, dtype="float32").reshape(3, 2)
 B = np.array([7, 8, 9, 10], "float32")
@@ -44,6 +43,73 @@ def test_reads_every_precision_as_float32(folder, dtype):
     tensor = TensorFiles(folder).read("a")
     assert tensor.dtype == "float32"
     np.testing.assert_array_equal(tensor, values)
+    rows = TensorFiles(folder).read_rows("a", 1, 2)
+    assert rows.dtype == "float32"
+    np.testing.assert_array_equal(rows, values[1:])
+
+
+def test_every_bfloat16_is_read_as_it_is(folder):
+    (folder / "model.safetensors.index.json").unlink()
+    values = np.arange(2**16, dtype="uint16").view(ml_dtypes.bfloat16)
+    save_file({"a": values}, folder / "model.safetensors")
+    np.testing.assert_array_equal(
+        TensorFiles(folder).read("a"), values.astype("float32")
+    )
+
+
+def write_header(path, header, rest=b""):
+    if not isinstance(header, bytes):
+        header = json.dumps(header).encode()
+    path.write_bytes(len(header).to_bytes(8, "little") + header + rest)
+
+
+def field(**changes):
+    good = {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}
+    return good | changes
+
+
+@pytest.mark.parametrize(
+    ("header", "reason"),
+    [
+        (b"{", "header is wrong"),
+        (b"[3]", "header is wrong"),
+        (b"\xff", "header is wrong"),
+        ({"a": 5}, "header is wrong"),
+        ({"a": {"dtype": "F32", "shape": [2, 3]}}, "'data_offsets'"),
+        ({"a": field(shape=[2, 4])}, "as long as its shape says"),
+        ({"a": field(shape=[-2, -3])}, "no whole number"),
+        ({"a": field(shape=[6.0])}, "no whole number"),
+        ({"a": field(data_offsets=[1, 25])}, "beyond the end"),
+    ],
+)
+def test_a_wrong_header_is_one_sentence(tmp_path, header, reason):
+    write_header(tmp_path / "model.safetensors", header, bytes(24))
+    with pytest.raises(ValueError, match=reason) as caught:
+        TensorFiles(tmp_path)
+    assert "model.safetensors cannot be read" in str(caught.value)
+
+
+def test_a_pointer_of_git_is_named(tmp_path):
+    path = tmp_path / "model.safetensors"
+    path.write_text("version https://git-lfs.github.com/spec/v1\noid sha256:0")
+    with pytest.raises(ValueError, match="Git LFS"):
+        TensorFiles(tmp_path)
+
+
+def test_another_precision_is_refused_by_name(tmp_path):
+    small = field(dtype="F8_E4M3", data_offsets=[0, 6])
+    write_header(tmp_path / "model.safetensors", {"a": small}, bytes(6))
+    with pytest.raises(ValueError, match="tensor 'a' as F8_E4M3; supported"):
+        TensorFiles(tmp_path).shape("a")
+
+
+def test_a_file_that_shrinks_meanwhile_is_named(folder):
+    files = TensorFiles(folder)
+    assert files.shape("top.a.weight") == (3, 2)
+    path = folder / "one.safetensors"
+    path.write_bytes(path.read_bytes()[:-1])
+    with pytest.raises(ValueError, match=r"one.safetensors cannot be read"):
+        files.read("top.a.weight")
 
 
 def test_an_index_without_its_map_is_named(folder):
@@ -73,9 +139,12 @@ def test_only_damage_is_called_damage(folder, error, monkeypatch):
         raise error("something else")
 
     files = TensorFiles(folder)
-    monkeypatch.setattr(safetensors, "safe_open", fail)
+    monkeypatch.setattr(np, "fromfile", fail)
     with pytest.raises(error, match="something else"):
         files.read("top.a.weight")
+    monkeypatch.setattr(pathlib.Path, "open", fail)
+    with pytest.raises(error, match="something else"):
+        files.read("b.weight")
 
 
 def test_an_index_does_not_lead_out_of_the_folder(folder):
@@ -122,8 +191,11 @@ def test_pickled_weights_are_never_opened(folder, file, tmp_path):
             return pathlib.Path.touch, (trap,)
 
     (folder / file).write_bytes(pickle.dumps(Trap()))
-    with pytest.raises(FileNotFoundError, match="holds no weights: neither"):
+    with pytest.raises(FileNotFoundError, match="holds no weights") as caught:
         TensorFiles(folder)
+    # With the command that converts it.
+    converts = f'save_pretrained(sys.argv[1])" {folder}' in str(caught.value)
+    assert converts == (file == "pytorch_model.bin")
     # Nor if an index names it.
     names = {"top.a.weight": file}
     write_index(folder, weight_map=names)

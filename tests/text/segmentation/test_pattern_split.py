@@ -7,7 +7,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 from keras_attn.text.segmentation.byte_letters import spell
-from keras_attn.text.segmentation.gpt2_split import split_words
+from keras_attn.text.segmentation.pattern_split import split_words
 
 # White space of all kinds; what some take for white space; letters, digits and
 # signs of several scripts; emoji with joiners; control characters.

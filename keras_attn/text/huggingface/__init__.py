@@ -1,0 +1,1 @@
+"""Readers of tokenizers that Hugging Face's libraries wrote."""
