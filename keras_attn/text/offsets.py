@@ -45,7 +45,8 @@ class Offsets(tf.Module):
 
     Returns:
         `starts` and `ends`, ragged int32 (batch, tokens), in characters (code
-        points). They are equal if a token is white space alone.
+        points). A token that is white space alone starts with the letter after
+        it and ends with the one before, so that no span begins or ends in it.
     """
 
     def __init__(self, tokenizer: Tokenizer, *, whole_words: bool = False):
@@ -83,13 +84,13 @@ class Offsets(tf.Module):
             start = stop - sizes
         first = tf.searchsorted(ends, start, side="right")
         last = tf.searchsorted(ends, stop, side="left") + 1
+        last = tf.where(stop > start, last, tf.minimum(first, last))
         if self.whole_words:
             first, last = _widen(characters, distinct, which, first, last)
         low = tf.gather(characters.row_starts(), row)
         high = tf.gather(characters.row_limits(), row)
         first = tf.clip_by_value(tf.cast(first, tf.int64), low, high)
-        last = tf.clip_by_value(tf.cast(last, tf.int64), first, high)
-        last = tf.where(stop > start, last, first)
+        last = tf.clip_by_value(tf.cast(last, tf.int64), low, high)
         return tuple(
             ids.with_values(tf.cast(place - low, tf.int32))
             for place in (first, last)

@@ -65,6 +65,19 @@ def test_bytes_are_counted_without_the_space_before_a_word():
     assert pieces_of(byte_pair(), texts) == expected
 
 
+def test_white_space_neither_begins_nor_closes_a_span():
+    tokenizer, text = byte_pair(), "the  \u00e9 in"
+    starts, ends = Offsets(tokenizer)(tf.constant([text]), tokenizer([text]))
+    (starts,), (ends,) = starts.to_list(), ends.to_list()
+    for first in range(len(starts)):
+        for last in range(first, len(ends)):
+            assert (
+                text[starts[first] : ends[last]].strip(" ")
+                == (text[starts[first] : ends[last]])
+            )
+    assert text[starts[0] : ends[-1]] == text and len(starts) > 3
+
+
 @pytest.mark.parametrize("kind", ["word_piece", "byte_pair"])
 def test_whole_words_are_taken_if_asked_for(kind):
     tokenizer = word_piece(**UNCASED)

@@ -27,7 +27,8 @@ def question_answering(
         examples: `{"question", "context", "answer", "answer_start"}`, as in
             SQuAD: scalar strings, and the character of the context at which
             the answer begins. Without an answer it is "".
-        tokenizer: A `WordPieceTokenizer` or a `BytePairTokenizer`.
+        tokenizer: One whose places in a text are known, of word pieces, byte
+            pairs or unigrams.
         max_length: The most tokens of a row, special ones included: of a
             longer one the question keeps half of the room, and the context
             what is left. None leaves all.
