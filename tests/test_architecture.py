@@ -50,9 +50,10 @@ MAY_IMPORT_WITHIN = {
     "attention": {"": {"heads"}, "heads": set()},
     "blocks": {"": {"normalization"}, "normalization": set()},
     "text": {
-        "": {"segmentation", "huggingface"},
+        "": {"segmentation", "sentence_piece", "huggingface"},
         "segmentation": {""},
-        "huggingface": {"", "segmentation"},
+        "sentence_piece": {"", "segmentation"},
+        "huggingface": {"", "segmentation", "sentence_piece"},
     },
     "decoding": {
         "": {"beams", "logits"},
@@ -68,7 +69,8 @@ MAY_IMPORT_WITHIN = {
         "augment": {"pipeline"},
     },
     "models": {
-        "": set(),
+        "": {"huggingface"},
+        "huggingface": set(),
         "bert": {""},
         "gpt": {""},
         "rnn_captioner": {""},

@@ -87,6 +87,8 @@ class Block(Layer):
             modifiers: Those that follow its own. Whoever made the blocks keeps
                 them: they are not part of the config.
         """
+        if not modifiers:
+            return
         if self.built:
             raise ValueError(
                 "Modifiers are shared by blocks that are not built yet. "

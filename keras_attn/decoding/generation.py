@@ -118,7 +118,7 @@ def _search(model, inputs, search, settings):
         settings = settings | {"start_id": start_id}
         reads = {name: settings[name] for name in _BACKWARD if name in settings}
         if looks_back(**reads) and settings.get("prompt") is None:
-            settings["prompt"] = earlier_tokens(model, inputs)
+            settings["prompt"] = earlier_tokens(inputs)
     state = model.encode(inputs, settings["max_length"])
     leaf = tf.convert_to_tensor(tree.flatten(state)[0])
     known = leaf.shape[0]

@@ -17,8 +17,8 @@ class GenerativeModel(Protocol):
 
     `prompt(inputs) -> (inputs, token)`: it continues what it is given. Parts
         prompts into what `encode` takes and their (batch,) last tokens, which
-        the steps start from. Without it, whoever generates gives a start. For
-        penalties, the inputs have "tokens" and "lengths".
+        the steps start from. Without it, whoever generates gives a start. If
+        the inputs have "tokens" and "lengths", penalties count these.
     `teacher_forced(inputs, tokens) -> logits`: (batch, length) tokens to
         (batch, length, vocabulary), in one pass what `step` gives if it is
         fed one of them after the other. Without it, they are fed so.
@@ -78,26 +78,18 @@ def continues_prompts(model) -> bool:
     return isinstance(model, GenerativeModel) and hasattr(model, "prompt")
 
 
-def earlier_tokens(model, inputs):
-    """The tokens of prompts before their last, for what penalties count.
+def earlier_tokens(inputs):
+    """The tokens of prompts before their last, which penalties count.
 
     Args:
-        model: Continues prompts.
-        inputs: What its `prompt` returned.
+        inputs: What `prompt` of a model returned.
 
     Returns:
-        (batch, length) int32, -1 where there is none.
-
-    Raises:
-        ValueError: If there is nothing to know them from.
+        (batch, length) int32, -1 where there is none; None if there is
+        nothing to know them from.
     """
-    known = isinstance(inputs, dict) and {"tokens", "lengths"} <= inputs.keys()
-    if not known:
-        raise ValueError(
-            "To count what its prompts say, `prompt` of a model must return "
-            f'"tokens" and "lengths". {type(model).__name__} does not: give '
-            "the tokens as `prompt`, or leave penalties out."
-        )
+    if not isinstance(inputs, dict) or not {"tokens", "lengths"} <= {*inputs}:
+        return None
     tokens = tf.cast(inputs["tokens"], tf.int32)
     real = tf.sequence_mask(inputs["lengths"], tf.shape(tokens)[1])
     return tf.where(real, tokens, -1)

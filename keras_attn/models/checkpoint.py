@@ -12,9 +12,9 @@ import numpy as np
 from keras_attn.base.variables import assign_rows
 from keras_attn.base.variables import without_initial_values
 from keras_attn.base.wait_notice import WaitNotice
-from keras_attn.models.settings import Settings
-from keras_attn.models.tensor_files import TensorFiles
-from keras_attn.models.tensor_files import read_json
+from keras_attn.models.huggingface.settings import Settings
+from keras_attn.models.huggingface.tensor_files import TensorFiles
+from keras_attn.models.huggingface.tensor_files import read_json
 
 _GENERATION = "generation_config.json"
 # Numbers that are read at once.

@@ -2,10 +2,10 @@
 
 import pathlib
 
-from keras_attn.models import sentence_folder
 from keras_attn.models.checkpoint import Checkpoint
+from keras_attn.models.huggingface import sentence_folder
+from keras_attn.models.huggingface.tensor_files import read_json
 from keras_attn.models.preset_model import PresetModel
-from keras_attn.models.tensor_files import read_json
 
 
 def from_huggingface(folder, **overrides) -> PresetModel:
@@ -13,7 +13,7 @@ def from_huggingface(folder, **overrides) -> PresetModel:
 
     Its class is found by `model_type` in `config.json`, its head by
     `architectures`. A folder of sentence-transformers gives the model without
-    a head, whose vectors are pooled as `sentence_folder.settings` says.
+    a head; how its vectors are pooled is not part of it.
 
     Args:
         folder: Holds `config.json` and the weights (safetensors).

@@ -3,20 +3,17 @@
 import keras
 from keras import ops
 
-from keras_attn.base import argument_checks
 from keras_attn.base.layer import Layer
 from keras_attn.base.state import State
 from keras_attn.blocks.fresh_config import unshared
 from keras_attn.blocks.residual import make_normalization
 from keras_attn.blocks.residual import normalized
 from keras_attn.embeddings.learned_position import LearnedPosition
-from keras_attn.embeddings.sine_position import SinePosition
+from keras_attn.embeddings.named_position import make_position
 from keras_attn.modifiers import registry
 from keras_attn.ops import checks
 from keras_attn.ops import masks
 from keras_attn.ops.positions import positions_in_segments
-
-POSITIONS = ("learned", "sine", "split_sine", None)
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
@@ -33,8 +30,7 @@ class Stack(Layer):
         blocks: `EncoderBlock`s or `DecoderBlock`s, or their configs.
         position: "learned", "sine", "split_sine" (all sines, then all
             cosines), or None.
-        max_length: Positions that are learned.
-        position_initializer: Of the positions that are learned.
+        max_length, position_initializer: Of positions that are learned.
         first_norm, last_norm: Whether there is a norm before and after the
             blocks.
         dropout: Fraction dropped before the blocks while training.
@@ -75,7 +71,6 @@ class Stack(Layer):
         **kwargs,
     ):
         super().__init__(**kwargs)
-        argument_checks.choice(position, "position", POSITIONS)
         if not blocks:
             raise ValueError("`num_layers` must be at least 1.")
         own = {"dtype": self.dtype_policy}
@@ -84,30 +79,20 @@ class Stack(Layer):
         self.max_length = max_length
         self.position_initializer = keras.initializers.get(position_initializer)
         self.dropout = dropout
-        self.shared_modifiers = [
-            registry.get(each) for each in shared_modifiers
-        ]
-        if self.shared_modifiers:
-            for block in self.blocks:
-                block.share(self.shared_modifiers)
+        self.shared_modifiers = [registry.get(x) for x in shared_modifiers]
+        for block in self.blocks:
+            block.share(self.shared_modifiers)
         self.first_counts = first_counts
-        kind, epsilon = self.blocks[0].normalization, self.blocks[0].epsilon
-        self.position_embedding = None
-        if position == "learned":
-            self.position_embedding = LearnedPosition(
-                max_length,
-                embeddings_initializer=self.position_initializer.clone(),
-                **own,
-            )
-        elif position is not None:
-            self.position_embedding = SinePosition(
-                interleaved=position == "sine", **own
-            )
-        self.first_norm = self.last_norm = None
-        if first_norm:
-            self.first_norm = make_normalization(kind, epsilon, **own)
-        if last_norm:
-            self.last_norm = make_normalization(kind, epsilon, **own)
+        self.position_embedding = make_position(
+            position,
+            max_length=max_length,
+            initializer=self.position_initializer,
+            **own,
+        )
+        first = self.blocks[0]
+        norm = {"kind": first.normalization, "epsilon": first.epsilon, **own}
+        self.first_norm = make_normalization(**norm) if first_norm else None
+        self.last_norm = make_normalization(**norm) if last_norm else None
         self.drop = keras.layers.Dropout(dropout, **own)
         self.supports_masking = True
 
@@ -136,7 +121,7 @@ class Stack(Layer):
     ):
         # Keras fills in `mask` if a layer is called with one tensor only, and
         # `inputs_mask` if there are more.
-        mask = self._counted(inputs_mask if mask is None else mask)
+        mask = self.compute_mask(inputs, inputs_mask if mask is None else mask)
         options, positions = {"training": training}, None
         options["return_attention_scores"] = return_attention_scores
         if segments is not None:
@@ -160,7 +145,8 @@ class Stack(Layer):
 
     def compute_mask(self, inputs, previous_mask):
         """The mask of the inputs, with what counts in any case."""
-        return self._counted(previous_mask)
+        counts = self.first_counts
+        return masks.with_first(previous_mask) if counts else previous_mask
 
     def compute_output_spec(self, inputs, *others, **options):
         """Describe what `call` returns.
@@ -174,10 +160,9 @@ class Stack(Layer):
     def get_config(self):
         serialize = keras.saving.serialize_keras_object
         blocks = unshared(list(self.blocks))
-        if self.shared_modifiers:
-            # Blocks that come back built have no room for them any more.
-            for block in blocks:
-                block.pop("build_config", None)
+        # Blocks that come back built have no room for modifiers any more.
+        for block in blocks if self.shared_modifiers else ():
+            block.pop("build_config", None)
         return {
             **super().get_config(),
             "blocks": blocks,
@@ -286,9 +271,6 @@ class Stack(Layer):
             )
             kept.append(cache)
         return self._finish(x), _side_by_side(kept), weights
-
-    def _counted(self, mask):
-        return masks.with_first(mask) if self.first_counts else mask
 
     def _begin(self, x, positions=None, added=None, mask=None, training=None):
         if self.position_embedding is not None:

@@ -10,12 +10,12 @@ from keras_attn.text import files
 from keras_attn.text import tables
 from keras_attn.text.segmentation import byte_letters
 from keras_attn.text.segmentation import byte_runs
-from keras_attn.text.segmentation import leading_codes
-from keras_attn.text.segmentation import unknown_runs
-from keras_attn.text.segmentation.character_map import CharacterMap
-from keras_attn.text.segmentation.marked_words import MARK
-from keras_attn.text.segmentation.marked_words import split_words
-from keras_attn.text.segmentation.unigram_pieces import UnigramPieces
+from keras_attn.text.sentence_piece import leading_codes
+from keras_attn.text.sentence_piece import unknown_runs
+from keras_attn.text.sentence_piece.character_map import CharacterMap
+from keras_attn.text.sentence_piece.marked_words import MARK
+from keras_attn.text.sentence_piece.marked_words import split_words
+from keras_attn.text.sentence_piece.unigram_pieces import UnigramPieces
 from keras_attn.text.tokenizer import Tokenizer
 
 _SPACES = ("strip", "collapse", "keep")
@@ -32,7 +32,7 @@ class UnigramTokenizer(Tokenizer):
     The tokenizer of T5, XLM-R, ALBERT and Marian, id for id, in core ops. A
     space is part of the word behind it, written as ▁ (U+2581). A character
     that no piece has is unknown; neighbours are one unknown token together.
-    Words of more than 8192 characters are cut there.
+    Words of more than 4096 characters are cut there.
 
     Args:
         vocabulary: Tokens in order of their ids.
@@ -45,7 +45,8 @@ class UnigramTokenizer(Tokenizer):
         prefix: Whether a text starts as if a space were before it: "always",
             "first" (not after an added token) or "never".
         byte_fallback: Whether unknown characters are bytes, <0x00> to <0xFF>.
-        codes: Whether a text may open with a token such as >>fra<< (Marian).
+        marian: Whether a text may open with a token such as >>fra<<, and
+            neighbours without pieces are looked up among the tokens, too.
         arithmetic: How sums that are almost equal are told apart: as
             "sentencepiece" (float32, over a text) or "tokenizers" (float64,
             over a word). The latter takes a space for the prefix, too.
@@ -71,7 +72,7 @@ class UnigramTokenizer(Tokenizer):
         spaces="strip",
         prefix="always",
         byte_fallback=False,
-        codes=False,
+        marian=False,
         arithmetic="sentencepiece",
         unknown_token="<unk>",
         special_tokens=None,
@@ -82,7 +83,7 @@ class UnigramTokenizer(Tokenizer):
         self.spaces = spaces
         self.prefix = prefix
         self.byte_fallback = byte_fallback
-        self.codes = codes
+        self.marian = marian
         self.arithmetic = arithmetic
         self.unknown_token = unknown_token
         super().__init__(
@@ -107,8 +108,10 @@ class UnigramTokenizer(Tokenizer):
             scores, whole_text=arithmetic == "sentencepiece", folder=folder
         )
         self._byte_ids = self._ids_of_bytes()
-        if codes:
+        if marian:
             self._code_ids = leading_codes.table(ids)
+            others = {t.encode(): i for t, i in ids.items() if t not in scores}
+            self._others = tables.constants(others or {b"": -1})
         unknown = byte_letters.spell(unknown_token.encode())
         self._letters = tables.lines_by_number(
             folder.write("vocabulary.txt", self._spelled()), default=unknown
@@ -130,7 +133,7 @@ class UnigramTokenizer(Tokenizer):
             "spaces": self.spaces,
             "prefix": self.prefix,
             "byte_fallback": self.byte_fallback,
-            "codes": self.codes,
+            "marian": self.marian,
             "arithmetic": self.arithmetic,
             "unknown_token": self.unknown_token,
         }
@@ -151,7 +154,7 @@ class UnigramTokenizer(Tokenizer):
         return tuple(files.read_json(folder / f"{n}.json") for n in names)
 
     def _read(self, strings):
-        if not self.codes:
+        if not self.marian:
             return super()._read(strings)
         unknown = tf.constant(self.unknown_id)
         rest, codes = leading_codes.split(strings, self._code_ids)
@@ -178,7 +181,7 @@ class UnigramTokenizer(Tokenizer):
         if self.byte_fallback:
             pieces = unknown_runs.to_bytes(pieces)
         else:
-            pieces = unknown_runs.fuse(pieces, starts)
+            pieces, runs = unknown_runs.fuse(pieces, starts)
         numbers = pieces.values
         ids = tf.gather(tf.constant(self._ids), tf.maximum(numbers, 0))
         unknown = tf.constant(self.unknown_id)
@@ -186,7 +189,14 @@ class UnigramTokenizer(Tokenizer):
             unknown = tf.gather(
                 tf.constant(self._byte_ids), tf.maximum(-1 - numbers, 0)
             )
-        return pieces.with_values(tf.where(numbers < 0, unknown, ids))
+        ids = tf.where(numbers < 0, unknown, ids)
+        if self.marian and not self.byte_fallback:
+            found = self._others.lookup(
+                tf.strings.unicode_encode(runs, "UTF-8")
+            )
+            found = tf.where(found < 0, unknown, tf.cast(found, tf.int32))
+            ids = tf.tensor_scatter_nd_update(ids, tf.where(numbers < 0), found)
+        return pieces.with_values(ids)
 
     def _detokenize(self, ids):
         letters = ids.with_values(self._letters.lookup(ids.values))
@@ -197,7 +207,9 @@ class UnigramTokenizer(Tokenizer):
             letters = byte_runs.join(letters, tf.reduce_any(is_byte, 1))
         texts = tf.strings.reduce_join(letters, axis=-1)
         texts = byte_letters.to_bytes(texts)
-        if self.spaces == "strip":
+        if self.marian:
+            return tf.strings.strip(texts)
+        if self.spaces == "strip" and self.arithmetic == "sentencepiece":
             return tf.strings.regex_replace(texts, "^ +", "")
         if self.prefix != "never":
             return tf.strings.regex_replace(texts, "^ ", "")

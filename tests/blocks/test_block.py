@@ -98,6 +98,23 @@ def test_blocks_given_one_modifier_share_no_weights(inputs):
     assert own.isdisjoint(id(weight) for weight in other.weights)
 
 
+def test_blocks_may_share_a_modifier_of_self_attention(inputs):
+    bias, alone = RelativeBias(num_buckets=4), EncoderBlock(2, 7)
+    attention = {"modifiers": ["alibi"]}
+    one, other = (EncoderBlock(2, 7, attention=attention) for _ in range(2))
+    for block in (one, other):
+        block.share([bias])
+        block(inputs)
+        assert block.self_attention.modifiers[1] is bias
+    assert one.get_config()["attention"] == {"modifiers": ["alibi"]}
+    shared = [w for w in one.weights if any(w is v for v in other.weights)]
+    assert [tuple(weight.shape) for weight in shared] == [(4, 2)]
+    alone(inputs)
+    alone.share([])
+    with pytest.raises(ValueError, match="blocks that are not built yet"):
+        alone.share([bias])
+
+
 def test_what_is_given_to_attention_is_saved(inputs):
     attention = {
         "modifiers": [RelativeBias(num_buckets=4)],

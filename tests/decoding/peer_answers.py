@@ -66,12 +66,13 @@ def theirs(peer, inputs, *, num_results=1, **settings):
     import torch
 
     ends = settings["eos_token_id"]
+    fill = ends[0] if isinstance(ends, list) else ends
     answer = peer.generate(
         torch.tensor(inputs),
         attention_mask=torch.ones_like(torch.tensor(inputs)),
         max_new_tokens=LENGTH,
         do_sample=False,
-        pad_token_id=ends[0] if isinstance(ends, list) else ends,
+        pad_token_id=fill,
         num_return_sequences=num_results,
         return_dict_in_generate=True,
         output_scores=True,
@@ -80,7 +81,6 @@ def theirs(peer, inputs, *, num_results=1, **settings):
     encoder_decoder = peer.config.is_encoder_decoder
     prompt = 1 if encoder_decoder else inputs.shape[1]
     tokens = answer.sequences.numpy()[:, prompt:]
-    fill = ends[0] if isinstance(ends, list) else ends
     room = [(0, 0), (0, LENGTH - tokens.shape[1])]
     tokens = np.pad(tokens, room, constant_values=fill)
     tokens = tokens.reshape(len(inputs), num_results, LENGTH)

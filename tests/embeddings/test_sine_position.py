@@ -29,8 +29,9 @@ def inputs(rng):
         ({}, 6),
         ({"units": 3, "merge": "concat", "base": 50.0}, 9),
         ({"grid_width": 2}, 6),
+        ({"interleaved": False}, 6),
     ],
-    ids=["add", "concat", "grid"],
+    ids=["add", "concat", "grid", "halves"],
 )
 def test_contract(init, features, inputs, tmp_path):
     check_layer(
@@ -51,6 +52,16 @@ def test_matches_the_equation(features, base, rng):
     expected = x + places_of(range(5), features, base)
     output = SinePosition(base=base)(x)
     np.testing.assert_allclose(output, expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("features", [6, 7, 1])
+def test_sines_may_stand_before_cosines(features, rng):
+    # As Marian has them: the even columns, then the odd ones.
+    x = rng.normal(size=(2, 5, features))
+    places = places_of(range(5), features)
+    places = np.concatenate([places[:, 0::2], places[:, 1::2]], axis=1)
+    output = SinePosition(interleaved=False)(x)
+    np.testing.assert_allclose(output, x + places, atol=1e-5)
 
 
 def test_on_a_grid_one_half_tells_the_row_and_the_other_the_column(rng):

@@ -63,14 +63,14 @@ def byte_pair(folder, *, start=False, **tokens):
 
 
 def sentence_piece(folder, name, **options):
-    """Train a model of 300 unigrams, of SentencePiece's own."""
+    """Train a model of 600 unigrams, of SentencePiece's own."""
     import sentencepiece
 
     model = io.BytesIO()
     sentencepiece.SentencePieceTrainer.train(
         sentence_iterator=iter(lines()),
         model_writer=model,
-        vocab_size=300,
+        vocab_size=600,
         character_coverage=0.98,
         hard_vocab_limit=False,
         minloglevel=2,

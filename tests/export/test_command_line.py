@@ -99,7 +99,10 @@ def test_serve_answers_until_it_is_stopped(folder, capsys, monkeypatch):
     assert address in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("command", ["", "verify", "inspect", "serve"])
+COMMANDS = ("huggingface", "verify", "inspect", "serve")
+
+
+@pytest.mark.parametrize("command", ["", *COMMANDS])
 def test_help_tells_what_to_write(command, capsys):
     with pytest.raises(SystemExit) as ended:
         main([*command.split(), "--help"])
@@ -107,7 +110,7 @@ def test_help_tells_what_to_write(command, capsys):
     out = capsys.readouterr().out
     assert "usage: python -m keras_attn.export" in out
     if not command:
-        assert all(name in out for name in ("verify", "inspect", "serve"))
+        assert all(name in out for name in COMMANDS)
 
 
 def test_a_wrong_command_is_refused(capsys):

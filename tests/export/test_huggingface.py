@@ -1,5 +1,6 @@
 """Hand-made folders: what is taken, and what is refused by which words."""
 
+import functools
 import json
 
 import numpy as np
@@ -91,10 +92,21 @@ def only_pickled(folder):
     (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
 
 
-def write_tokenizer(folder, **model):
-    (folder / "vocab.txt").unlink()
-    whole = {"model": {"vocab": {}, **model}, "added_tokens": []}
+def write_tokenizer(folder, type, **parts):
+    words = [*DEFAULT, *WORDS]
+    vocabulary = {word: number for number, word in enumerate(words)}
+    model = {"type": type, "vocab": vocabulary, "unk_token": "[UNK]"}
+    whole = {"model": model, "added_tokens": [], **parts}
     (folder / "tokenizer.json").write_text(json.dumps(whole))
+
+
+def llama(folder, generation=None, **settings):
+    """Another model in the same folder."""
+    kind = functools.partial(folders.llama, **settings)
+    folders.write(folder, kind)
+    if generation:
+        path = folder / "generation_config.json"
+        path.write_text(json.dumps(generation))
 
 
 WEIGHTS = "bert.encoder.layer.1.output.dense"
@@ -170,6 +182,30 @@ BAD = {
     "no tokenizer": (
         lambda folder: (folder / "vocab.txt").unlink(),
         ["holds no tokenizer", "tokenizer.json"],
+    ),
+    "an unknown rope scaling": (
+        lambda folder: llama(
+            folder, rope_scaling={"rope_type": "yarn", "factor": 2.0}
+        ),
+        ["config.json", "rope_scaling", "rope_type='yarn'"],
+    ),
+    "experts": (
+        lambda folder: folders.write(
+            folder,
+            folders.llama,
+            more={"model.layers.0.mlp.experts.0.w1.weight": (3, 2)},
+        ),
+        ["no place for", "model.layers.0.mlp.experts.0.w1.weight"],
+    ),
+    "an unknown search": (
+        lambda folder: llama(folder, {"penalty_alpha": 0.6, "top_k": 4}),
+        ["generation_config.json", "penalty_alpha=0.6"],
+    ),
+    "an unknown normaliser": (
+        lambda folder: write_tokenizer(
+            folder, type="WordPiece", normalizer={"type": "NFKC"}
+        ),
+        ["tokenizer.json", "normalizer", "'NFKC'"],
     ),
     "an unknown tokenizer": (
         lambda folder: write_tokenizer(folder, type="Morse"),

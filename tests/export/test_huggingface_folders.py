@@ -127,8 +127,8 @@ def best_answer(peer, tokenizer, question, context):
         for j in range(i, min(i + 15, len(places)))
     )
     words = rows.word_ids()
-    begin = rows.word_to_chars(words[places[first]], 1).start
-    stop = rows.word_to_chars(words[places[last]], 1).end
+    begin = rows.word_to_chars(0, words[places[first]], 1).start
+    stop = rows.word_to_chars(0, words[places[last]], 1).end
     return context[begin:stop], score
 
 
@@ -209,7 +209,7 @@ def test_llama_with_beams(tmp_path, capsys):
     tokenizer = hub.byte_pair(folder, start=True, pad_token="<pad>")
     config = peers.transformers().LlamaConfig(
         vocab_size=len(tokenizer),
-        hidden_size=12,
+        hidden_size=16,
         intermediate_size=14,
         num_hidden_layers=2,
         num_attention_heads=4,

@@ -28,9 +28,11 @@ SERVED = {
     *("answer", "align", "rank", "refer", "region", "features", "boxes"),
     *("text_to_regions", "regions_to_text"),
     *("serving_default", "saved_model.pb", "seed"),
+    *("start", "end", "no_answer_score"),
 }
 # What a search takes, a method of a model that is exported, or an extra.
 ELSEWHERE = {"width", "top_k", "encode", "step", "alignment", "serving"}
+ELSEWHERE |= {"end_id"}
 
 
 def is_there(name):

@@ -6,6 +6,7 @@ import tensorflow as tf
 from keras_attn.blocks.decoder import DecoderBlock
 from keras_attn.blocks.encoder import EncoderBlock
 from keras_attn.models.stack import Stack
+from keras_attn.modifiers.relative_bias import RelativeBias
 from tests.contract import check_layer
 
 MASK = np.array([[1, 1, 1], [1, 1, 0]], "bool")
@@ -44,7 +45,80 @@ def test_contract(tmp_path):
     )
 
 
-@pytest.mark.parametrize("position", ["learned", "sine", None])
+def test_contract_of_what_blocks_share(tmp_path):
+    bias = RelativeBias(num_buckets=4, max_distance=3)
+    check_layer(
+        Stack,
+        {
+            "blocks": [EncoderBlock(2, 5), EncoderBlock(2, 7)],
+            "shared_modifiers": [bias],
+            "position": "split_sine",
+            "first_counts": True,
+        },
+        {"inputs": VECTORS},
+        output_shape=(2, 3, 4),
+        tmp_path=tmp_path,
+        powerless=["key/bias"],
+    )
+
+
+def test_blocks_share_one_modifier_also_when_they_come_back():
+    stack = make(shared_modifiers=["relative_bias"])
+    other = Stack.from_config(stack.get_config())
+    for each in (stack, other):
+        each(VECTORS)
+        (bias,) = each.shared_modifiers
+        assert sum(weight is bias.table for weight in each.weights) == 1
+        for block in each.blocks:
+            assert block.self_attention.modifiers == [bias]
+    after = Stack.from_config(stack.get_config())
+    after.build(VECTORS.shape)
+    after.set_weights(stack.get_weights())
+    np.testing.assert_array_equal(after(VECTORS), stack(VECTORS))
+
+
+def test_a_shared_bias_is_that_of_every_block():
+    shared, own = RelativeBias(num_buckets=4, bidirectional=False), {}
+    stack = make(shared_modifiers=[shared])
+    own = Stack(
+        [
+            DecoderBlock(2, 5, epsilon=0.25, attention={"modifiers": [shared]})
+            for _ in range(2)
+        ],
+        position="learned",
+        max_length=6,
+    )
+    stack(VECTORS)
+    own(VECTORS)
+    table = np.random.default_rng(1).normal(size=shared.table.shape)
+    shared.table.assign(table)
+    mine = [w for w in stack.weights if w is not shared.table]
+    theirs = [w for w in own.weights if not w.path.endswith("table")]
+    for weight, value in zip(theirs, mine, strict=True):
+        weight.assign(value)
+    for block in own.blocks:
+        block.self_attention.modifiers[0].table.assign(table)
+    np.testing.assert_allclose(own(VECTORS), stack(VECTORS), atol=1e-6)
+
+
+def test_the_first_of_a_row_counts_if_told_to():
+    plain, counting = make(), make(first_counts=True)
+    padded = MASK[:, ::-1]  # the first of the second row is padding
+    plain(VECTORS)
+    counting(VECTORS)
+    counting.set_weights(plain.get_weights())
+    inputs = tf.constant(VECTORS)
+    inputs._keras_mask = tf.constant(padded)
+    output = counting(inputs)
+    counted = padded | [True, False, False]
+    np.testing.assert_array_equal(output._keras_mask, counted)
+    np.testing.assert_allclose(output, plain(VECTORS, mask=counted), atol=1e-6)
+    assert np.any(abs(output - plain(VECTORS, mask=padded))[1] > 1e-3)
+    symbolic = keras.layers.Masking()(keras.Input((None, 4)))
+    assert counting(symbolic)._keras_mask is not None
+
+
+@pytest.mark.parametrize("position", ["learned", "sine", "split_sine", None])
 @pytest.mark.parametrize("norms", [(True, False), (False, True)])
 def test_is_the_chain_of_its_parts(position, norms):
     stack = make(position=position, first_norm=norms[0], last_norm=norms[1])

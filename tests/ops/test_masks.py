@@ -133,6 +133,14 @@ def test_padded_pixels_are_hidden_along_both_their_axes(rng):
     np.testing.assert_array_equal(hidden, tensor * query_mask[..., None])
 
 
+def test_the_first_of_a_row_may_count_in_any_case():
+    padding = np.array([[False, True, False], [True, True, False]])
+    counted = masks.with_first(padding)
+    assert counted.numpy().tolist() == [[True, True, False]] * 2
+    assert masks.with_first(None) is None
+    assert masks.with_first(padding[:, :0]).shape == (2, 0)
+
+
 def test_without_a_query_mask_nothing_is_hidden(rng):
     tensor = rng.normal(size=(2, 3, 4))
     assert masks.zero_padding(tensor) is tensor

@@ -131,6 +131,16 @@ def test_sine_places_are_those_of_the_paper(units):
         assert abs(places[row, place, j] - expected) < 1e-4
 
 
+@pytest.mark.parametrize("units", [1, 6, 7])
+def test_sine_places_may_be_split_into_halves(units):
+    positions = np.array([[0, 1, 9], [70, 2, 500]])
+    places = sinusoidal_encoding(positions, units, base=30.0).numpy()
+    split = sinusoidal_encoding(positions, units, base=30.0, interleaved=False)
+    num_sines = (units + 1) // 2
+    np.testing.assert_array_equal(split[..., :num_sines], places[..., 0::2])
+    np.testing.assert_array_equal(split[..., num_sines:], places[..., 1::2])
+
+
 def test_sine_places_turn_by_the_same_amount_at_every_step():
     # The paper's reason for them: place(p + k) is a linear map of place(p).
     places = sinusoidal_encoding(np.arange(50)[None], 8)[0].numpy()

@@ -108,13 +108,10 @@ def characters(
     state = eval_state(pupil)
     tokens = ["<unk>", "<s>", "</s>", *(BYTES if byte_fallback else ())]
     tokens += ["▁"] + [t for t in state["vocab"] if t != "▁"]
-    for run in ("\n\n", "▁▁", "▁▁▁▁"):
+    for run in ("\n", "\n\n", "▁▁", "▁▁▁▁", "▁▁▁", "\n\n\n", "▁▁▁▁▁"):
         if run not in tokens:
             tokens.append(run)
-    merges = [tuple(merge) for merge in state["merges"]]
-    if "\n" in tokens:
-        merges.append(("\n", "\n"))
-    merges += [("▁", "▁"), ("▁▁", "▁▁")]
+    merges = every_split(tokens)
     peer = tokenizers.Tokenizer(
         models.BPE(
             {token: number for number, token in enumerate(tokens)},
@@ -145,6 +142,23 @@ def characters(
     )
     peer.add_tokens(list(added))
     return peer
+
+
+def every_split(tokens):
+    """Merges of a SentencePiece model, as its converter writes them.
+
+    SentencePiece has no merges, only tokens in order. Every way to put a token
+    together is a merge, of the token's rank, even where its parts come later.
+    """
+    ids = {token: number for number, token in enumerate(tokens)}
+    merges = []
+    for token in tokens:
+        splits = [(token[:i], token[i:]) for i in range(1, len(token))]
+        merges += sorted(
+            (pair for pair in splits if pair[0] in ids and pair[1] in ids),
+            key=lambda pair: (ids[pair[0]], ids[pair[1]]),
+        )
+    return merges
 
 
 def roberta(peer):

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 from keras_attn import decoding
 from keras_attn.image.preprocessing import Preprocessing
-from keras_attn.models import sentence_folder
 from keras_attn.models.bert.model import BERT
-from keras_attn.models.tensor_files import read_json
+from keras_attn.models.huggingface import sentence_folder
+from keras_attn.models.huggingface.tensor_files import read_json
 from keras_attn.models.transformer_captioner.model import TransformerCaptioner
 from keras_attn.models.vit.model import ViT
 from keras_attn.text.tokenizer import Tokenizer

@@ -3,8 +3,8 @@
 import tensorflow as tf
 
 from keras_attn.base import argument_checks
-from keras_attn.export.graph.best_span import best_span
-from keras_attn.export.graph.context_windows import ContextWindows
+from keras_attn.export.graph.spans.best_span import best_span
+from keras_attn.export.graph.spans.context_windows import ContextWindows
 from keras_attn.export.tasks.text_task import TextTask
 from keras_attn.models.bert.model import BERT
 from keras_attn.text.tokenizer import Tokenizer

@@ -19,7 +19,7 @@ class TextEmbedding(TextTask):
     answer `embedding`, the mean over all tokens or as `pooling` says, and,
     if the model has a pooler, `pooled`, (batch, units) floats each, `valid`
     and `truncated`. A folder of sentence-transformers tells its `pooling` and
-    `normalize` by `models.sentence_folder.settings`.
+    `normalize`, and `export_huggingface` reads them.
 
     Args:
         model: A `BERT` without a head.

@@ -28,8 +28,8 @@ class TextGeneration(GenerativeTask):
 
         tokens = prompt, answer
 
-    The prompt stands as `text.layouts.prompt_row` has it: a template's special
-    tokens are around it, and are never truncated.
+    A tokenizer's template puts its special tokens around the prompt; they are
+    never truncated.
     A text is `valid` if it is UTF-8 and has at least one token, and if its
     row's options are in range; any other gets an empty answer. It is
     `truncated` if it has more tokens than are read: the last ones are.
@@ -122,8 +122,7 @@ class TextGeneration(GenerativeTask):
         if not self.search.reads_prompts:
             return None
         # The last token is the first that is fed.
-        before = {"tokens": tokens, "lengths": lengths - 1}
-        return earlier_tokens(self.model, before)
+        return earlier_tokens({"tokens": tokens, "lengths": lengths - 1})
 
     def begin(self, tokens, lengths):
         if hasattr(self.model, "prefill"):

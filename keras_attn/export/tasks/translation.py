@@ -3,6 +3,7 @@
 import keras
 import tensorflow as tf
 
+from keras_attn.base import argument_checks
 from keras_attn.decoding.protocol import GenerativeModel
 from keras_attn.decoding.protocol import continues_prompts
 from keras_attn.export.graph import request_text
@@ -39,7 +40,8 @@ class Translation(GenerativeTask):
             128, or the positions that the model has learned if they are fewer.
         source_length: The most tokens of a source, its end included; if
             None, the positions, or `max_length` where none are learned.
-        start_id: What targets begin with; the tokenizer's START if None.
+        start_id: What targets begin with, such as padding in Marian and T5;
+            the tokenizer's START if None.
         source_start: Whether sources begin with START, as BART's do.
         reverse_source: Whether sources are read backwards, END still last.
         xla: Whether the first two signatures have XLA signatures beside them.
@@ -71,6 +73,8 @@ class Translation(GenerativeTask):
         needed = ["end", *(["start"] if start_id is None else [])]
         tokenizer_checks.check_tokenizer(model, target, "target", parts=needed)
         _check_padding(model, source)
+        if start_id is not None:
+            _check_start(model, start_id)
 
         positions = tokenizer_checks.positions(model)
         if max_length is None:
@@ -173,6 +177,16 @@ class Translation(GenerativeTask):
         mean = total / tf.reduce_sum(real, axis=1, keepdims=True)
         outputs = {"embedding": mean, "truncated": truncated}
         return blank_invalid(outputs, valid)
+
+
+def _check_start(model, start_id):
+    argument_checks.integer(start_id, "start_id", at_least=0)
+    size = tokenizer_checks.vocabulary_size(model, "target")
+    if size is not None and start_id >= size:
+        raise ValueError(
+            "`start_id` must be an id of the target, of which the model knows "
+            f"{size}. Received: start_id={start_id}"
+        )
 
 
 def _check_padding(model, tokenizer):

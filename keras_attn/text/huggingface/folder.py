@@ -5,6 +5,7 @@ import pathlib
 from keras_attn.text import files
 from keras_attn.text.huggingface import byte_pair
 from keras_attn.text.huggingface import marian
+from keras_attn.text.huggingface import one_model
 from keras_attn.text.huggingface import settings as settings_files
 from keras_attn.text.huggingface import template
 from keras_attn.text.huggingface import unigram
@@ -35,15 +36,13 @@ def read(cls: type, folder: pathlib.Path):
     elif (folder / "vocab.json").is_file():
         tokenizer = byte_pair.read_lines(folder, settings)
     else:
-        models = [folder / name for name in marian.MODEL_FILES]
-        found = [path for path in models if path.is_file()]
-        if not found:
+        tokenizer = one_model.read(folder, settings)
+        if tokenizer is None:
             raise FileNotFoundError(
                 f"{folder} holds no tokenizer: neither vocab.txt, nor "
                 "vocab.json with merges.txt, nor tokenizer.json, nor a model "
                 "of SentencePiece."
             )
-        tokenizer = marian.read_model(found[0], settings)
     if not isinstance(tokenizer, cls):
         raise ValueError(
             f"{folder} holds a {type(tokenizer).__name__}, not a "

@@ -1,4 +1,4 @@
-"""Reads SentencePiece's own files: Marian's folder, and one of one model."""
+"""Reads Marian's folders: two models of SentencePiece, one vocabulary."""
 
 import pathlib
 
@@ -7,8 +7,6 @@ from keras_attn.text.huggingface import sentence_piece
 from keras_attn.text.huggingface import settings as settings_files
 from keras_attn.text.template import Template
 
-# What a model without `tokenizer.json` is called.
-MODEL_FILES = ("spiece.model", "sentencepiece.bpe.model", "tokenizer.model")
 _END = "</s>"
 
 
@@ -34,24 +32,6 @@ def read(folder: pathlib.Path) -> dict:
     }
 
 
-def read_model(path: pathlib.Path, settings: dict):
-    """Make the tokenizer of one model, whose ids are its own.
-
-    Args:
-        path: The model.
-        settings: What the folder says of special tokens.
-    """
-    model = sentence_piece.read(path)
-    pieces = model["pieces"]
-    return files.kind_named("UnigramTokenizer")(
-        pieces,
-        model["scores"],
-        model["replacements"],
-        **model["arguments"],
-        special_tokens=settings_files.special_tokens(settings, pieces),
-    )
-
-
 def _side(folder, side, path, settings):
     model = sentence_piece.read(folder / f"{side}.spm")
     ids = files.read_json(path)
@@ -72,7 +52,7 @@ def _side(folder, side, path, settings):
         model["scores"],
         model["replacements"],
         **{**model["arguments"], "unknown_token": unknown},
-        codes=side == "source" or not settings.get("separate_vocabs"),
+        marian=True,
         special_tokens=special,
     )
     tokenizer.added_tokens = [

@@ -3,7 +3,7 @@
 import pathlib
 import struct
 
-from keras_attn.text.segmentation import precompiled_map
+from keras_attn.text.sentence_piece import precompiled_map
 
 # Numbers of fields and values in sentencepiece_model.proto.
 _PIECES, _TRAINER, _NORMALIZER = 1, 2, 3
@@ -48,7 +48,9 @@ def _read(path):
     pieces = [*map(_piece, whole[_PIECES])]
     if _USER_DEFINED in {kind for _, _, kind in pieces}:
         _refuse(path, "a piece's type", "USER_DEFINED")
-    (unknown,) = [piece for piece, _, kind in pieces if kind == _UNKNOWN]
+    unknown = [piece for piece, _, kind in pieces if kind == _UNKNOWN]
+    if len(unknown) != 1:
+        _refuse(path, "the number of UNKNOWN pieces", len(unknown))
     mapping = precompiled_map.entries(_last(rules, _MAP, b""))
     return {
         "pieces": [piece for piece, _, _ in pieces],
@@ -61,7 +63,7 @@ def _read(path):
             "prefix": "always" if _last(rules, _DUMMY_PREFIX, 1) else "never",
             "byte_fallback": bool(_last(trainer, _BYTE_FALLBACK, 0)),
             "arithmetic": "sentencepiece",
-            "unknown_token": unknown,
+            "unknown_token": unknown[0],
         },
     }
 

@@ -8,11 +8,11 @@ import unicodedata
 from keras_attn.text import files
 from keras_attn.text.huggingface import parts
 from keras_attn.text.huggingface.settings import special_tokens
-from keras_attn.text.segmentation import precompiled_map
-from keras_attn.text.segmentation.marked_words import MARK
 from keras_attn.text.segmentation.normalize import replacements
 from keras_attn.text.segmentation.split import WHITE_SPACE
 from keras_attn.text.segmentation.split import code_points
+from keras_attn.text.sentence_piece import precompiled_map
+from keras_attn.text.sentence_piece.marked_words import MARK
 
 _SEVERAL = {"Regex": " {2,}"}
 _DECODERS = {"Metaspace", "ByteFallback", "Fuse", "Replace", "Strip"}
@@ -32,11 +32,9 @@ def read(path: pathlib.Path, whole: dict, settings: dict):
         parts.refuse(path, "model.unk_id", unknown, "the id of a token is")
     maps, collapses, strips = _normalizer(path, whole)
     splits, prefix = _pre_tokenizer(path, whole)
-    # The mark is a space wherever it comes from.
-    spaces = {MARK: " "}
     if splits:
-        spaces |= dict.fromkeys(map(chr, code_points(WHITE_SPACE)), " ")
-        del spaces[" "]
+        white = {*map(chr, code_points(WHITE_SPACE))} - {" "}
+        maps.append(dict.fromkeys(sorted(white), " "))
     kind = "collapse" if collapses else "keep"
     kinds = parts.kinds(parts.steps(path, whole, "decoder"))
     if not {*kinds} <= _DECODERS:
@@ -45,7 +43,7 @@ def read(path: pathlib.Path, whole: dict, settings: dict):
     return files.kind_named("UnigramTokenizer")(
         tokens,
         scores,
-        [*maps, spaces],
+        maps,
         spaces="strip" if splits or (collapses and strips) else kind,
         prefix=prefix,
         byte_fallback=bool(model.get("byte_fallback")),

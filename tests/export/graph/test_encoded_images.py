@@ -7,6 +7,7 @@ from keras_attn.data.tasks import image_classification
 from keras_attn.export.graph import encoded_images
 from keras_attn.export.graph.encoded_images import EncodedImages
 from keras_attn.image.decode import decode_image
+from keras_attn.image.preprocessing import Preprocessing
 from keras_attn.image.value_range import to_value_range
 from tests.export.image_files import BAD
 from tests.export.image_files import GOOD
@@ -72,12 +73,43 @@ def test_pixels_have_the_range_that_is_asked_for():
         np.testing.assert_allclose(read["images"], expected, rtol=1e-6)
 
 
+def test_pixels_are_what_a_published_model_wants():
+    wanted = Preprocessing(8, crop=(6, 5), mean=(0.5,), std=(0.25,))
+    images = EncodedImages((6, 5), 3, preprocessing=wanted)
+    read = images(tf.constant([GOOD["wide"], BAD["no_image"], GOOD["png"]]))
+    assert read["valid"].numpy().tolist() == [True, False, True]
+    for row, name in ((0, "wide"), (2, "png")):
+        expected = wanted(GOOD[name])
+        np.testing.assert_array_equal(read["images"][row], expected)
+    assert not np.any(read["images"][1])
+
+
+def test_a_file_that_is_too_large_is_not_preprocessed():
+    images = EncodedImages(
+        (6, 5), 3, preprocessing=Preprocessing((6, 5)), max_pixels=62
+    )
+    # 9 × 7 pixels are one more.
+    assert not images(tf.constant([GOOD["png"]]))["valid"].numpy().any()
+
+
 @pytest.mark.parametrize(
     ("settings", "complaint"),
     [
         ({"channels": 4}, "one of .1, 3.. Received: channels=4"),
         ({"fit": "stretch"}, "'stretch'"),
         ({"value_range": (1, 0)}, r"Received: \(1, 0\)"),
+        (
+            {"preprocessing": Preprocessing((5, 6))},
+            r"makes images of \(5, 6\), and the model takes \(6, 5\)",
+        ),
+        (
+            {"preprocessing": Preprocessing((6, 5)), "fit": "squeeze"},
+            "leave `fit` and `value_range` out",
+        ),
+        (
+            {"preprocessing": Preprocessing((6, 5)), "value_range": (-1, 1)},
+            "leave `fit` and `value_range` out",
+        ),
     ],
 )
 def test_what_makes_no_sense_is_refused(settings, complaint):

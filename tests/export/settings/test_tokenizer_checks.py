@@ -74,3 +74,11 @@ def test_lengths_beyond_what_was_learned_are_refused():
     for nothing in (0, -1, 2.5, "3"):
         with pytest.raises(ValueError, match="must be an integer"):
             tokenizer_checks.check_length("max_length", nothing, 5)
+
+
+def test_an_id_that_the_model_does_not_know_is_refused(translator):
+    tokenizer_checks.check_id("start_id", 0, translator, "source")
+    tokenizer_checks.check_id("start_id", 12, translator, "source")
+    for wrong in (13, -1, 2.5, "3"):
+        with pytest.raises(ValueError, match=f"start_id.*{wrong}"):
+            tokenizer_checks.check_id("start_id", wrong, translator, "source")

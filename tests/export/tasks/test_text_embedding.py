@@ -6,7 +6,7 @@ import tensorflow as tf
 
 from keras_attn import models
 from keras_attn.export.tasks.text_embedding import TextEmbedding
-from keras_attn.models import sentence_folder
+from keras_attn.models.huggingface import sentence_folder
 from tests.export import served
 from tests.export import texts
 

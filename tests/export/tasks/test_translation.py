@@ -7,12 +7,15 @@ from keras_attn import decoding
 from keras_attn.base.state import State
 from keras_attn.export.graph.tracing import trace
 from keras_attn.export.tasks.translation import Translation
+from keras_attn.models import Transformer
+from keras_attn.text import WordTokenizer
 from tests import cpp_loader
 from tests.export import served
 from tests.export import writers
 from tests.export.conftest import SETTINGS
 from tests.export.writers import SOURCE
 from tests.export.writers import TARGET
+from tests.models.stepping import set_random
 
 TEXTS = np.array(writers.TEXTS, object)
 VALID = [True] * 6 + [False, False, True]
@@ -225,6 +228,56 @@ def test_examples_show_every_flag(translator):
     assert flags == {(True, False), (True, True), (False, False)}
 
 
+def test_targets_may_start_with_padding_and_without_a_start_token(tmp_path):
+    tokenizer = WordTokenizer(["[PAD]", "[UNK]", "[END]", *"abcdefgh"])
+    assert tokenizer.start_id is None
+    model = Transformer(
+        tokenizer.vocabulary_size,
+        num_layers=2,
+        num_heads=2,
+        units=8,
+        position=None,
+        relative_bias={"num_buckets": 4, "max_distance": 5},
+        norm="pre",
+        normalization="rms",
+        activation="geglu_tanh",
+        use_bias=False,
+        tie_embeddings=False,
+        scale_logits=True,
+        logits_bias=True,
+        pad_starts=True,
+    )
+    set_random(model, np.random.default_rng(7), scale=1.5)
+    with pytest.raises(ValueError, match="target's tokenizer has no start"):
+        Translation(model, tokenizer=tokenizer)
+    task = Translation(model, tokenizer=tokenizer, start_id=0, max_length=6)
+    folder = served.save(task, tmp_path / "served", "translate", "score")
+    assert not served.other_ops(folder)
+    texts = np.array([b"a b c", b"h", b"d d e f", b"g c a b"], object)
+    source = tokenizer.to_dense(tf.constant(texts), 6, start=False)
+    tokens = decoding.generate(
+        model, source, max_length=6, start_id=0, end_id=tokenizer.end_id
+    )
+    wanted = tokenizer.detokenize(tokens).numpy()
+    assert len(set(wanted)) > 2
+    answers = np.array([b"b a", b"h h h", b"c", b""], object)
+    found, scored = served.ask(
+        folder,
+        [
+            ("translate", {"text": texts}),
+            ("score", {"text": texts, "answer": answers}),
+        ],
+    )
+    assert found["text"].tolist() == wanted.tolist()
+    target = tokenizer.to_dense(tf.constant(answers), 5, start=False)
+    fed = tf.pad(target, [[0, 0], [1, 0]])[:, :-1]
+    logits = model({"source": source, "target": fed})
+    log_probs = tf.nn.log_softmax(logits)
+    chosen = tf.gather(log_probs, target, batch_dims=2).numpy()
+    expected = (chosen * (target.numpy() != 0)).sum(axis=1)
+    np.testing.assert_allclose(scored["log_probability"], expected, 1e-4)
+
+
 # From here on: without an export.
 
 
@@ -274,6 +327,8 @@ def test_lengths_are_those_that_the_model_has_learned():
         ),
         ({"tokenizer": TARGET}, "knows 13 ids in its source"),
         ({"search": "best"}, "`search` must be one of"),
+        ({"start_id": 14}, "of which the model knows 14. Received: start_id"),
+        ({"start_id": -1}, "`start_id` must be"),
         ({"labels": ["a"]}, "Received: labels"),
     ],
 )

@@ -49,13 +49,15 @@ class Pair:
         return peers.ask(self.peer, **inputs)["logits"][real]
 
 
-def make(family, folder, *, side="left", **settings):
+def make(family, folder, *, side="left", gain=1, **settings):
     """Make a pair.
 
     Args:
         family: Such as "Llama".
         folder: Where the model is saved.
         side: Where its batches are padded, "left" or "right".
+        gain: What the layers' matrices are multiplied by, where texts would
+            be one token again and again.
         settings: Of its config, beside `SIZES`.
     """
     import torch
@@ -66,6 +68,11 @@ def make(family, folder, *, side="left", **settings):
     peer = peers.make(
         f"{family}ForCausalLM", config(**{**SIZES, **settings}), folder
     )
+    with torch.no_grad():
+        for name, weight in peer.named_parameters():
+            if ".layers." in name and weight.ndim > 1:
+                weight.mul_(gain)
+    peer.save_pretrained(folder)
     return Pair(peer, folder, side)
 
 
@@ -115,8 +122,9 @@ def greedy_texts(pair):
     return answer[:, max(LENGTHS) :].numpy()
 
 
-def stepped(model, texts):
-    """Logits of texts after the rows, step by step and all at once."""
+def stepped(model):
+    """Logits of tokens after the rows, step by step and all at once."""
+    texts = np.random.default_rng(9).integers(1, 13, size=(len(LENGTHS), 4))
     inputs, last = model.prompt(ragged())
     fed = np.concatenate([np.asarray(last)[:, None], texts], axis=1)
     steps, _ = step_through(model, model.encode(inputs, fed.shape[1]), fed)

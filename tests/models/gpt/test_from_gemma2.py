@@ -13,6 +13,7 @@ from tests.models.gpt import published
 
 # Caps so low that they matter, and layers of both kinds.
 SETTINGS = {
+    "gain": 1.5,
     "num_hidden_layers": 2,
     "head_dim": 4,
     "query_pre_attn_scalar": 7,
@@ -20,6 +21,7 @@ SETTINGS = {
     "attn_logit_softcapping": 1.5,
     "final_logit_softcapping": 4.0,
     "attention_bias": True,
+    "tie_word_embeddings": False,
 }
 
 
@@ -37,7 +39,7 @@ def test_logits_equal_hugging_face(pair):
 
 
 @pytest.mark.peers
-def test_logits_equal_without_caps_and_with_layers_listed(tmp_path):
+def test_logits_equal_tied_without_caps_and_with_layers_listed(tmp_path):
     pair = decoders.make(
         "Gemma2",
         tmp_path,
@@ -47,7 +49,6 @@ def test_logits_equal_without_caps_and_with_layers_listed(tmp_path):
         attn_logit_softcapping=None,
         final_logit_softcapping=None,
         layer_types=["full_attention", "sliding_attention"],
-        tie_word_embeddings=False,
     )
     np.testing.assert_allclose(
         decoders.logits_of(pair.ours), pair.expected, rtol=1e-4, atol=1e-4
@@ -64,11 +65,12 @@ def test_logits_in_half_precision_are_near(pair):
 @pytest.mark.peers
 def test_greedy_texts_and_steps_equal_hugging_face(pair):
     expected = decoders.greedy_texts(pair)
+    assert len(set(expected.ravel())) > 3
     texts = generate(
         pair.ours, decoders.ragged(), max_length=decoders.NEW, end_id=-1
     )
     np.testing.assert_array_equal(texts, expected)
-    steps, at_once = decoders.stepped(pair.ours, expected[:, :4])
+    steps, at_once = decoders.stepped(pair.ours)
     np.testing.assert_allclose(steps, at_once, rtol=1e-4, atol=1e-4)
 
 

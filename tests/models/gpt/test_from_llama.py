@@ -42,7 +42,7 @@ MODELS = {
             },
         },
     ),
-    "mistral": ("Mistral", {"sliding_window": 3, "head_dim": 4}),
+    "mistral": ("Mistral", {"sliding_window": 3, "head_dim": 4, "gain": 2}),
     "qwen2": (
         "Qwen2",
         {
@@ -90,11 +90,12 @@ def test_logits_in_half_precision_are_near(pair):
 @pytest.mark.peers
 def test_greedy_texts_and_steps_equal_hugging_face(pair):
     expected = decoders.greedy_texts(pair)
+    assert len(set(expected.ravel())) > 3
     texts = generate(
         pair.ours, decoders.ragged(), max_length=decoders.NEW, end_id=-1
     )
     np.testing.assert_array_equal(texts, expected)
-    steps, at_once = decoders.stepped(pair.ours, expected[:, :4])
+    steps, at_once = decoders.stepped(pair.ours)
     np.testing.assert_allclose(steps, at_once, rtol=1e-4, atol=1e-4)
 
 

@@ -29,7 +29,26 @@ KINDS = {
     "window": {"attention": {"sliding_window": 3}},
     "alibi": {"position": None, "attention": {"modifiers": ["alibi"]}},
     "final_norm": {"final_norm": True, "normalization": "rms"},
+    "marian": {
+        "position": "split_sine",
+        "logits_bias": True,
+        "pad_starts": True,
+    },
+    "t5": {
+        "position": None,
+        "relative_bias": {"num_buckets": 6, "max_distance": 5},
+        "norm": "pre",
+        "normalization": "rms",
+        "activation": "geglu_tanh",
+        "use_bias": False,
+        "attention": {"key_dim": 3},
+        "scale_embedding": False,
+        "tie_embeddings": False,
+        "scale_logits": True,
+        "pad_starts": True,
+    },
 }
+KINDS["all_of_t5_and_marian"] = KINDS["t5"] | KINDS["marian"]
 SOURCE, TARGET = 7, 6
 
 
@@ -48,12 +67,13 @@ def batch(rng):
     return {"source": source, "target": rng.integers(1, 11, size=(3, TARGET))}
 
 
-def test_contract(batch, tmp_path):
+@pytest.mark.parametrize("kind", ["pre_learned_deeper", "all_of_t5_and_marian"])
+def test_contract(kind, batch, tmp_path):
     check_model(
         Transformer,
         {
             **SIZES,
-            **KINDS["pre_learned_deeper"],
+            **KINDS[kind],
             "vocabulary_size": 11,
             "num_layers": 1,
             "num_decoder_layers": 1,
@@ -188,6 +208,78 @@ def test_another_pad_id_or_none(batch, rng):
     assert "mask" not in none.encode(batch, 2).constant
 
 
+@pytest.mark.parametrize("kind", ["marian", "t5"])
+def test_padding_counts_where_it_starts_targets(kind, batch, rng):
+    model = make(rng, **KINDS[kind])
+    batch["target"][:, 0] = 0
+    batch["target"][2, 4:] = 0
+    logits = model(batch)
+    real = batch["target"] != 0
+    real[:, 0] = True
+    np.testing.assert_array_equal(logits._keras_mask, real)
+    steps, _ = step_through(model, model.encode(batch, TARGET), batch["target"])
+    np.testing.assert_allclose(logits[real], steps[real], atol=1e-5)
+    forced = model.teacher_forced(batch["source"], batch["target"])
+    np.testing.assert_allclose(forced, steps, atol=1e-5)
+    other = make(rng, **{**KINDS[kind], "pad_starts": False})
+    other.set_weights(model.get_weights())
+    assert np.all(np.any(abs(other(batch) - logits)[:, 1] > 1e-3, axis=-1))
+
+
+def test_each_stack_has_one_bias_and_cross_attention_none(batch, rng):
+    model = make(rng, **KINDS["t5"], num_decoder_layers=3)
+    tables = [w for w in model.trainable_weights if w.path.endswith("table")]
+    assert [tuple(table.shape) for table in tables] == [(6, 4), (6, 4)]
+    for stack, bidirectional in ((model.encoder, True), (model.decoder, False)):
+        (bias,) = stack.shared_modifiers
+        assert bias.bidirectional == bidirectional
+        for block in stack.blocks:
+            assert block.self_attention.modifiers == [bias]
+    assert not any(x.cross_attention.modifiers for x in model.decoder.blocks)
+
+
+@pytest.mark.parametrize("tied", [True, False])
+@pytest.mark.parametrize("scaled", [True, False])
+def test_logits_are_scaled_scores_with_a_bias(tied, scaled, batch, rng):
+    model = make(
+        rng, tie_embeddings=tied, scale_logits=scaled, logits_bias=True
+    )
+    memory, mask = model.read(batch["source"])
+    x = model.decoder(
+        model.target_embedding(batch["target"]), memory, memory_mask=mask
+    ).numpy()
+    embeddings = model.target_embedding.embeddings.numpy().T
+    matrix = embeddings if tied else model.project.kernel.numpy()
+    assert matrix.shape == (8, 11)
+    x = x / np.sqrt(8) if scaled else x
+    expected = x @ matrix + model.logits_bias.bias.numpy()
+    np.testing.assert_allclose(model(batch), expected, rtol=1e-4, atol=1e-4)
+
+
+def test_beams_score_what_they_write(batch, rng):
+    model = make(rng, **KINDS["t5"])
+    tokens, scores = generate(
+        model,
+        batch["source"],
+        search="beam",
+        width=3,
+        num_results=2,
+        max_length=5,
+        start_id=0,
+        end_id=-1,
+    )
+    assert np.all(np.any(tokens[:, 0] != tokens[:, 1], axis=-1))
+    for place in range(2):
+        written = tokens[:, place].numpy()
+        fed = np.pad(written, ((0, 0), (1, 0)))[:, :-1]
+        logits = model.teacher_forced(batch["source"], fed)
+        log_probs = tf.nn.log_softmax(logits).numpy()
+        chosen = np.take_along_axis(log_probs, written[..., None], axis=-1)
+        np.testing.assert_allclose(
+            scores[:, place], chosen.sum(axis=(1, 2)), atol=1e-4
+        )
+
+
 def test_later_tokens_change_nothing_earlier(batch, rng):
     model = make(rng)
     changed = {**batch, "target": batch["target"].copy()}
@@ -268,7 +360,7 @@ def test_half_precision_is_close(batch, rng):
     np.testing.assert_allclose(logits.astype("float32"), model(batch), atol=0.1)
 
 
-@pytest.mark.parametrize("kind", ["pre_learned_deeper", "grouped_rotary"])
+@pytest.mark.parametrize("kind", ["pre_learned_deeper", "grouped_rotary", "t5"])
 def test_is_saved_with_its_modifiers(kind, batch, rng, tmp_path):
     model = make(rng, **KINDS[kind])
     model.save(tmp_path / "transformer.keras")

@@ -47,7 +47,7 @@ KINDS = {
     "gpt2": {
         "encoder": vit(8),
         "position": "learned",
-        "max_length": 6,
+        "max_length": 9,  # room for the contract's padding
         "epsilon": 0.01,
         "activation": "gelu_tanh",
         "scale_embedding": False,

@@ -48,7 +48,7 @@ class ImageClassification(Task):
         value_range: The lowest and the highest value of a pixel in training:
             `keras_attn.data` makes pixels from 0 to 1.
         preprocessing: In place of `fit` and `value_range`, what a published
-            model wants: `Preprocessing.from_huggingface(folder)`.
+            model wants; `export_huggingface` reads it.
         from_logits: Whether the model returns logits; None asks whether its
             last layer is a softmax or a sigmoid.
         max_pixels: Larger images are not read.

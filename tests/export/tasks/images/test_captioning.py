@@ -9,6 +9,7 @@ from keras_attn.export.graph.signature import text_column
 from keras_attn.export.loader import loaded_model
 from keras_attn.export.tasks import registry
 from keras_attn.export.tasks.images.captioning import Captioning
+from keras_attn.image.preprocessing import Preprocessing
 from keras_attn.text import WordTokenizer
 from keras_attn.text.special_tokens import DEFAULT
 from tests.export import captioners
@@ -159,6 +160,17 @@ def test_pixels_are_those_that_the_model_was_trained_on():
     np.testing.assert_allclose(inputs["memory"], model.memory(image))
 
 
+def test_a_published_model_has_its_own_pixels_and_start():
+    model = captioners.captioner()
+    wanted = Preprocessing((5, 7), crop=(4, 6), mean=(0.5,), std=(0.5,))
+    task = Captioning(
+        model, tokenizer=WITHOUT_START, start_id=5, preprocessing=wanted
+    )
+    (image,), _, _ = task.read(tf.constant([GOOD["wide"]]))
+    np.testing.assert_array_equal(image[0], wanted(GOOD["wide"]))
+    assert task.prepare(image)[1].numpy().tolist() == [5]
+
+
 def test_a_captioner_is_found_by_its_methods_and_its_input():
     model = captioners.captioner()
     task = registry.for_model(model, tokenizer=TARGET)
@@ -194,6 +206,8 @@ WITHOUT_START = WordTokenizer(
         ({"tokenizer": None}, "exported with the tokenizer"),
         ({"tokenizer": writers.LARGER}, "knows 14 ids in its target"),
         ({"tokenizer": WITHOUT_START}, "no start token"),
+        ({"start_id": 14}, "one of the 14 ids of the target. Received: start"),
+        ({"start_id": -1}, "start_id"),
         ({"max_length": 0}, "max_length"),
         ({"value_range": (1, 0)}, "value_range"),
         ({"fit": "stretch"}, "`fit` must be one of"),

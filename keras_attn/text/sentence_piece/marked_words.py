@@ -17,16 +17,36 @@ def split_words(strings, *, spaces: str, prefix, sentencepiece: bool):
             ends too.
         prefix: (batch,) booleans, or one: whether a text starts with a mark,
             as if a space were before it.
-        sentencepiece: Whether a space that is there does not count as this
-            one, stripped text loses marks at its end too, and, without
-            `prefix`, the space at its start; for `tokenizers` it is not so.
+        sentencepiece: Whether marks in a text are as in sentencepiece: a
+            prefix comes before a space that is there, too, and stripped text
+            has no marks at its end. In `tokenizers` a mark is a space.
 
     Returns:
         Ragged (batch, words) strings, none of them empty. An empty text has
         no words; a space that no word follows is one.
     """
-    if spaces == "strip" and sentencepiece:
-        strings = tf.strings.regex_replace(strings, f"[ {MARK}]+$", "")
+    if sentencepiece:
+        if spaces == "strip":
+            strings = tf.strings.regex_replace(strings, f"[ {MARK}]+$", "")
+        return _split(strings, spaces, prefix, sentencepiece)
+    marks = tf.strings.regex_full_match(strings, f"(?s).*{MARK}.*")
+    return tf.cond(
+        tf.reduce_any(marks),
+        lambda: _split(_as_spaces(strings, spaces), "keep", prefix, False),
+        lambda: _split(strings, spaces, prefix, False),
+    )
+
+
+def _as_spaces(strings, spaces):
+    """Marks become spaces after others have been collapsed or stripped."""
+    if spaces != "keep":
+        strings = tf.strings.regex_replace(strings, "  +", " ")
+    if spaces == "strip":
+        strings = tf.strings.regex_replace(strings, " $", "")
+    return tf.strings.regex_replace(strings, MARK, " ")
+
+
+def _split(strings, spaces, prefix, sentencepiece):
     prefix = tf.broadcast_to(prefix, tf.shape(strings))
     places, parts, _ = tf.raw_ops.StringSplitV2(input=strings, sep=" ")
     rows, columns = tf.unstack(places, axis=1)

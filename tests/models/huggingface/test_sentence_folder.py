@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from keras_attn import models
-from keras_attn.models import sentence_folder
+from keras_attn.models.huggingface import sentence_folder
 from tests.models import folders
 
 OLD = {

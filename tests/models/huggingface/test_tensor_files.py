@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
-from keras_attn.models.tensor_files import TensorFiles
+from keras_attn.models.huggingface.tensor_files import TensorFiles
 
 A = np.arange(6, dtype="float32").reshape(3, 2)
 B = np.array([7, 8, 9, 10], "float32")

@@ -12,11 +12,20 @@ def fuse(pieces, starts):
             to what is before it.
 
     Returns:
-        Ragged (batch, pieces).
+        Ragged (batch, pieces), and ragged (runs, characters) int32: the code
+        points of those that are unknown, in order.
     """
     unknown = pieces.values < 0
     follows = tf.concat([[False], unknown[:-1]], 0)[: tf.size(unknown)]
-    return _keep(pieces, ~(unknown & follows & ~starts))
+    keep = ~(unknown & follows & ~starts)
+    places = tf.where(unknown)[:, 0]
+    opens = tf.where(tf.gather(keep, places))[:, 0]
+    runs = tf.RaggedTensor.from_row_starts(
+        tf.cast(-1 - tf.gather(pieces.values, places), tf.int32),
+        opens,
+        validate=False,
+    )
+    return _keep(pieces, keep), runs
 
 
 def to_bytes(pieces):

@@ -1,7 +1,7 @@
 import pytest
 import tensorflow as tf
 
-from keras_attn.export.graph.context_windows import ContextWindows
+from keras_attn.export.graph.spans.context_windows import ContextWindows
 from tests.export import texts
 
 SETTINGS = {"max_length": 9, "stride": 1, "max_windows": 4, "whole_words": True}

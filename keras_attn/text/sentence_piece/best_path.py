@@ -3,9 +3,9 @@
 import numpy as np
 import tensorflow as tf
 
-from keras_attn.text.segmentation.chain import reached
-from keras_attn.text.segmentation.trie import END
-from keras_attn.text.segmentation.trie import Trie
+from keras_attn.text.sentence_piece.chain import reached
+from keras_attn.text.sentence_piece.trie import END
+from keras_attn.text.sentence_piece.trie import Trie
 
 
 class BestPath(tf.Module):
@@ -49,12 +49,21 @@ class BestPath(tf.Module):
         self.unknown_score = unknown_score
         self.float32 = float32
         self.most = most
+        vector = tf.TensorSpec([None], tf.int64)
+        number = tf.TensorSpec([], tf.int64)
+        table = tf.TensorSpec([None, None], tf.float64)
+        # Thousands of steps are too slow outside a graph.
+        self._in_graph = tf.function(
+            self._search,
+            input_signature=[table, number, vector, vector, number],
+            autograph=False,
+        )
 
     def __call__(self, words):
         codes, starts, counts, ends = self._places(words)
         size = tf.size(codes, tf.int64)
         pieces, scores, width = self._lattice(codes, size)
-        goals, gaps = self._search(scores, width, starts, counts, size)
+        goals, gaps = self._in_graph(scores, width, starts, counts, size)
         is_end = codes == END
         path = reached(is_end, goals)
         bounds = tf.where(path)[:, 0]
@@ -151,17 +160,19 @@ class BestPath(tf.Module):
             back = tf.where(better, lengths, later(back, count, 0))
             second = tf.maximum(second, tf.minimum(new, old))
             best = tf.where(better, new, old)
-            backs = backs.write(time, back[:, 0])
-            gaps = gaps.write(time, best[:, 0] - second[:, 0])
+            backs = backs.write(time + 1, back[:, 0])
+            gaps = gaps.write(time + 1, best[:, 0] - second[:, 0])
             return time + 1, best, second, back, backs, gaps
 
         def array(dtype):
-            return tf.TensorArray(
+            array = tf.TensorArray(
                 dtype,
-                tf.cast(steps, tf.int32),
+                tf.cast(steps, tf.int32) + 1,
                 element_shape=[None],
                 infer_shape=False,
             )
+            # There may be no step, and nothing can be made of no rows.
+            return array.write(0, tf.zeros([0], dtype))
 
         rows = tf.TensorShape([None, None])
         *_, backs, gaps = tf.while_loop(

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from keras_attn.export.graph.best_span import best_span
+from keras_attn.export.graph.spans.best_span import best_span
 
 
 def by_hand(start, end, legal, longest):

@@ -6,14 +6,14 @@ import numpy as np
 import tensorflow as tf
 
 from keras_attn.text import tables
-from keras_attn.text.segmentation.best_path import BestPath
-from keras_attn.text.segmentation.marked_words import MARK
-from keras_attn.text.segmentation.trie import Trie
+from keras_attn.text.sentence_piece.best_path import BestPath
+from keras_attn.text.sentence_piece.marked_words import MARK
+from keras_attn.text.sentence_piece.trie import Trie
 
 # An unknown character is as bad as the worst piece, and this.
 _PENALTY = 10.0
 # Longer words are cut here, which bounds the time that one may take.
-_MOST = 8192
+_MOST = 4096
 _EPSILON = float(np.finfo("float32").eps)
 
 

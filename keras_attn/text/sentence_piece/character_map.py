@@ -7,9 +7,9 @@ import numpy as np
 import tensorflow as tf
 
 from keras_attn.text import tables
-from keras_attn.text.segmentation.chain import reached
-from keras_attn.text.segmentation.trie import END
-from keras_attn.text.segmentation.trie import Trie
+from keras_attn.text.sentence_piece.chain import reached
+from keras_attn.text.sentence_piece.trie import END
+from keras_attn.text.sentence_piece.trie import Trie
 
 
 class CharacterMap(tf.Module):

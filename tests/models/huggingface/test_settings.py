@@ -2,7 +2,7 @@ import pathlib
 
 import pytest
 
-from keras_attn.models.settings import Settings
+from keras_attn.models.huggingface.settings import Settings
 
 PATH = pathlib.Path("folder") / "config.json"
 

@@ -4,7 +4,7 @@ import json
 import pathlib
 
 from keras_attn.base.paths import inside
-from keras_attn.models.tensor_files import read_json
+from keras_attn.models.huggingface.tensor_files import read_json
 
 _MODULES = "modules.json"
 # Our poolings by their names, which are older or newer.

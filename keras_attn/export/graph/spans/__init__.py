@@ -1,0 +1,1 @@
+"""Answers that are parts of a text."""

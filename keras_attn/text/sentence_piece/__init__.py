@@ -1,0 +1,1 @@
+"""What SentencePiece's unigram models do to text, in core ops."""
