@@ -6,8 +6,8 @@ from keras_attn.base import argument_checks
 from keras_attn.data.tasks import encoding
 from keras_attn.text.layouts import check_special
 from keras_attn.text.layouts import join_pair
-from keras_attn.text.offsets import Offsets
-from keras_attn.text.pair_frame import pair_frame
+from keras_attn.text.places.offsets import Offsets
+from keras_attn.text.places.pair_frame import pair_frame
 from keras_attn.text.tokenizer import Tokenizer
 
 _TEXT = tf.TensorSpec(None, tf.string)

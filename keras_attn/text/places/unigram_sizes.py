@@ -2,8 +2,8 @@
 
 import tensorflow as tf
 
-from keras_attn.text.segmentation.marked_words import MARK
 from keras_attn.text.segmentation.split import split_words
+from keras_attn.text.sentence_piece.marked_words import MARK
 from keras_attn.text.unigram import UnigramTokenizer
 
 

@@ -7,7 +7,7 @@ import tensorflow as tf
 from keras_attn.text import CharacterTokenizer
 from keras_attn.text import Tokenizer
 from keras_attn.text.byte_pair import BytePairTokenizer
-from keras_attn.text.offsets import Offsets
+from keras_attn.text.places.offsets import Offsets
 from keras_attn.text.special_tokens import DEFAULT
 from keras_attn.text.word_piece import WordPieceTokenizer
 from tests.text import real_text

@@ -3,13 +3,13 @@
 import tensorflow as tf
 
 from keras_attn.text.byte_pair import BytePairTokenizer
+from keras_attn.text.places.unigram_sizes import UnigramSizes
 from keras_attn.text.segmentation.split import CHINESE
 from keras_attn.text.segmentation.split import PUNCTUATION
 from keras_attn.text.segmentation.split import WHITE_SPACE
 from keras_attn.text.segmentation.split import character_class
 from keras_attn.text.tokenizer import Tokenizer
 from keras_attn.text.unigram import UnigramTokenizer
-from keras_attn.text.unigram_sizes import UnigramSizes
 from keras_attn.text.word_piece import WordPieceTokenizer
 
 # Of ASCII alone: byte pairs may hold half of another character.

@@ -1,7 +1,7 @@
 import pytest
 import tensorflow as tf
 
-from keras_attn.text.offsets import Offsets
+from keras_attn.text.places.offsets import Offsets
 from keras_attn.text.unigram import UnigramTokenizer
 
 PIECES = ["▁", "▁the", "▁caf", "e", "s", "é", "▁in", ",", "i"]
