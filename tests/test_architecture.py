@@ -54,6 +54,7 @@ MAY_IMPORT_WITHIN = {
         "segmentation": {""},
         "sentence_piece": {"", "segmentation"},
         "huggingface": {"", "segmentation", "sentence_piece"},
+        "places": {"", "segmentation", "sentence_piece"},
     },
     "decoding": {
         "": {"beams", "logits"},

@@ -6,8 +6,8 @@ from keras_attn.base import argument_checks
 from keras_attn.data.tasks import encoding
 from keras_attn.text.layouts import check_special
 from keras_attn.text.layouts import join_pair
-from keras_attn.text.offsets import Offsets
-from keras_attn.text.pair_frame import pair_frame
+from keras_attn.text.places.offsets import Offsets
+from keras_attn.text.places.pair_frame import pair_frame
 from keras_attn.text.tokenizer import Tokenizer
 
 _TEXT = tf.TensorSpec(None, tf.string)
@@ -27,7 +27,8 @@ def question_answering(
         examples: `{"question", "context", "answer", "answer_start"}`, as in
             SQuAD: scalar strings, and the character of the context at which
             the answer begins. Without an answer it is "".
-        tokenizer: A `WordPieceTokenizer` or a `BytePairTokenizer`.
+        tokenizer: One whose places in a text are known, of word pieces, byte
+            pairs or unigrams.
         max_length: The most tokens of a row, special ones included: of a
             longer one the question keeps half of the room, and the context
             what is left. None leaves all.

@@ -24,8 +24,8 @@ class QuestionAnswering(TextTask):
 
     Args:
         model: A `BERT` with the head "span".
-        tokenizer: The tokenizer that it was trained with: word pieces or byte
-            pairs, whose places in a text are known.
+        tokenizer: The tokenizer that it was trained with: of word pieces,
+            byte pairs or unigrams, whose places in a text are known.
         max_length: The most tokens that are read at once; all positions if
             None.
         max_answer_length: The most tokens of an answer.

@@ -6,8 +6,8 @@ from keras_attn.export.graph.shared_function import shared_function
 from keras_attn.export.graph.utf8 import is_utf8
 from keras_attn.text.layouts import check_special
 from keras_attn.text.layouts import join_pair
-from keras_attn.text.offsets import Offsets
-from keras_attn.text.pair_frame import pair_frame
+from keras_attn.text.places.offsets import Offsets
+from keras_attn.text.places.pair_frame import pair_frame
 from keras_attn.text.tokenizer import Tokenizer
 
 
@@ -25,7 +25,7 @@ class ContextWindows(tf.Module):
         max_length: The most tokens in a row, special ones included.
         stride: How many tokens windows share, but at most half of one.
         max_windows: The most windows of a context.
-        whole_words: As for `text.offsets.Offsets`.
+        whole_words: As for `text.places.offsets.Offsets`.
 
     Call arguments:
         question, context: (batch,) strings.

@@ -5,8 +5,9 @@ import pytest
 import tensorflow as tf
 
 from keras_attn.text import CharacterTokenizer
+from keras_attn.text import Tokenizer
 from keras_attn.text.byte_pair import BytePairTokenizer
-from keras_attn.text.offsets import Offsets
+from keras_attn.text.places.offsets import Offsets
 from keras_attn.text.special_tokens import DEFAULT
 from keras_attn.text.word_piece import WordPieceTokenizer
 from tests.text import real_text
@@ -62,6 +63,19 @@ def test_bytes_are_counted_without_the_space_before_a_word():
         ["", "the", "in", "", "é", ""],
     ]
     assert pieces_of(byte_pair(), texts) == expected
+
+
+def test_white_space_neither_begins_nor_closes_a_span():
+    tokenizer, text = byte_pair(), "the  \u00e9 in"
+    starts, ends = Offsets(tokenizer)(tf.constant([text]), tokenizer([text]))
+    (starts,), (ends,) = starts.to_list(), ends.to_list()
+    for first in range(len(starts)):
+        for last in range(first, len(ends)):
+            assert (
+                text[starts[first] : ends[last]].strip(" ")
+                == (text[starts[first] : ends[last]])
+            )
+    assert text[starts[0] : ends[-1]] == text and len(starts) > 3
 
 
 @pytest.mark.parametrize("kind", ["word_piece", "byte_pair"])
@@ -163,3 +177,58 @@ def test_byte_pairs_stand_where_tokenizers_says(sentences):
             assert ours.strip() == theirs.strip()
             different += bool(ours.strip()) and (start, end) != expected
     assert different < 10
+
+
+def by_nfkc(folder, sentences):
+    """A unigram model of `tokenizers` that prepares texts as XLM-R does."""
+    import io
+
+    import sentencepiece
+    import tokenizers
+    from sentencepiece import sentencepiece_model_pb2
+
+    model = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(sentences),
+        model_writer=model,
+        vocab_size=900,
+        character_coverage=0.98,
+        minloglevel=2,
+        num_threads=1,
+    )
+    proto = sentencepiece_model_pb2.ModelProto.FromString(model.getvalue())
+    pieces = [(piece.piece, piece.score) for piece in proto.pieces]
+    peer = tokenizers.Tokenizer(tokenizers.models.Unigram(pieces, 0, False))
+    charsmap = proto.normalizer_spec.precompiled_charsmap
+    peer.normalizer = tokenizers.normalizers.Precompiled(charsmap)
+    peer.pre_tokenizer = tokenizers.pre_tokenizers.Sequence(
+        [
+            tokenizers.pre_tokenizers.WhitespaceSplit(),
+            tokenizers.pre_tokenizers.Metaspace(),
+        ]
+    )
+    peer.decoder = tokenizers.decoders.Metaspace()
+    peer.save(str(folder / "tokenizer.json"))
+    return peer
+
+
+@pytest.mark.peers
+def test_unigram_pieces_stand_where_tokenizers_says(sentences, tmp_path):
+    peer = by_nfkc(tmp_path, sentences)
+    tokenizer = Tokenizer.from_huggingface(tmp_path)
+    ids, spans = offsets_of(tokenizer, sentences)
+    equal, counted, unknown = 0, 0, 0
+    for text, ours, spans_of_one in zip(sentences, ids, spans, strict=True):
+        theirs = peer.encode(text)
+        if ours != theirs.ids:
+            continue
+        for number, (start, end), (one, two) in zip(
+            ours, spans_of_one, theirs.offsets, strict=True
+        ):
+            # Of what is but a mark they tell the place of the next letter.
+            if text[start:end].strip():
+                counted += 1
+                equal += text[start:end].strip() == text[one:two].strip()
+                unknown += number == 0
+    assert counted > 10_000 and unknown > 100
+    assert equal / counted > 0.99

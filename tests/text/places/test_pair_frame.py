@@ -2,8 +2,8 @@ import tensorflow as tf
 
 from keras_attn.text import ByteTokenizer
 from keras_attn.text import layouts
-from keras_attn.text import pair_frame as module
-from keras_attn.text.pair_frame import pair_frame
+from keras_attn.text.places import pair_frame as module
+from keras_attn.text.places.pair_frame import pair_frame
 
 
 def test_a_pair_of_bert_has_three_special_tokens_one_of_them_last():

@@ -3,11 +3,13 @@
 import tensorflow as tf
 
 from keras_attn.text.byte_pair import BytePairTokenizer
+from keras_attn.text.places.unigram_sizes import UnigramSizes
 from keras_attn.text.segmentation.split import CHINESE
 from keras_attn.text.segmentation.split import PUNCTUATION
 from keras_attn.text.segmentation.split import WHITE_SPACE
 from keras_attn.text.segmentation.split import character_class
 from keras_attn.text.tokenizer import Tokenizer
+from keras_attn.text.unigram import UnigramTokenizer
 from keras_attn.text.word_piece import WordPieceTokenizer
 
 # Of ASCII alone: byte pairs may hold half of another character.
@@ -31,7 +33,8 @@ class Offsets(tf.Module):
     A name of several words that is one token must stand apart from letters.
 
     Args:
-        tokenizer: A `WordPieceTokenizer` or a `BytePairTokenizer`.
+        tokenizer: A `WordPieceTokenizer`, a `BytePairTokenizer`, or a
+            `UnigramTokenizer`, where `UnigramSizes` tells more.
         whole_words: Whether a token gets the offsets of the words that it is
             part of; these end at white space, and a punctuation mark or a
             Chinese character is one.
@@ -42,43 +45,52 @@ class Offsets(tf.Module):
 
     Returns:
         `starts` and `ends`, ragged int32 (batch, tokens), in characters (code
-        points). They are equal if a token is white space alone.
+        points). A token that is white space alone starts with the letter after
+        it and ends with the one before, so that no span begins or ends in it.
     """
 
     def __init__(self, tokenizer: Tokenizer, *, whole_words: bool = False):
         super().__init__()
-        kinds = WordPieceTokenizer, BytePairTokenizer
+        kinds = WordPieceTokenizer, BytePairTokenizer, UnigramTokenizer
         if not isinstance(tokenizer, kinds):
             raise ValueError(
-                "Offsets in texts are known for a WordPieceTokenizer and a "
-                f"BytePairTokenizer. Received: {type(tokenizer).__name__}"
+                "Offsets in texts are known for a WordPieceTokenizer, a "
+                "BytePairTokenizer and a UnigramTokenizer. Received: "
+                f"{type(tokenizer).__name__}"
             )
         self.tokenizer = tokenizer
         self.whole_words = whole_words
         self._has_words = isinstance(tokenizer, WordPieceTokenizer)
-        self._sizes, self._opened = self._of_vocabulary()
+        self._unigram = None
+        if isinstance(tokenizer, UnigramTokenizer):
+            self._unigram = UnigramSizes(tokenizer)
+        else:
+            self._sizes, self._opened = self._of_vocabulary()
 
     def __call__(self, strings, ids):
         characters = tf.strings.unicode_split(strings, "UTF-8")
         distinct, which = tf.unique(characters.values)
         taken = tf.gather(self._sizes_of(distinct), which)
         ends = tf.cumsum(taken)  # of all rows together
-        sizes = self._sizes_of_tokens(strings, ids)
         row = ids.value_rowids()
-        # A row of tokens begins where its row of characters does.
-        offset = _before(taken, characters.row_starts())
-        offset -= _before(sizes, ids.row_starts())
-        stop = tf.cumsum(sizes) + tf.gather(offset, row)
-        start = stop - sizes
+        if self._unigram is not None:
+            start, stop = self._unigram.of_tokens(strings, characters, ids)
+        else:
+            sizes = self._sizes_of_tokens(strings, ids)
+            # A row of tokens begins where its row of characters does.
+            offset = _before(taken, characters.row_starts())
+            offset -= _before(sizes, ids.row_starts())
+            stop = tf.cumsum(sizes) + tf.gather(offset, row)
+            start = stop - sizes
         first = tf.searchsorted(ends, start, side="right")
         last = tf.searchsorted(ends, stop, side="left") + 1
+        last = tf.where(stop > start, last, tf.minimum(first, last))
         if self.whole_words:
             first, last = _widen(characters, distinct, which, first, last)
         low = tf.gather(characters.row_starts(), row)
         high = tf.gather(characters.row_limits(), row)
         first = tf.clip_by_value(tf.cast(first, tf.int64), low, high)
-        last = tf.clip_by_value(tf.cast(last, tf.int64), first, high)
-        last = tf.where(sizes > 0, last, first)
+        last = tf.clip_by_value(tf.cast(last, tf.int64), low, high)
         return tuple(
             ids.with_values(tf.cast(place - low, tf.int32))
             for place in (first, last)
@@ -105,6 +117,8 @@ class Offsets(tf.Module):
 
     def _sizes_of(self, strings):
         """How many bytes are left of each of (strings,) strings."""
+        if self._unigram is not None:
+            return self._unigram.of_characters(strings)
         if not self._has_words:
             return _length(tf.strings.regex_replace(strings, _BLANK, ""))
         words = self.tokenizer.words(strings)

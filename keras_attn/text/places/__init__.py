@@ -1,0 +1,1 @@
+"""Where tokens stand: in a text, and in a row of two."""
