@@ -4,8 +4,10 @@
 PYTHON ?= python3
 PIP = .venv/bin/python -m pip --disable-pip-version-check
 INSTALL = $(PIP) install -qq --upgrade-strategy only-if-needed
-# A file's tests stay together: they share what is slow to compile.
-PYTEST = .venv/bin/python -m pytest -q -n auto --dist loadfile
+# A file's tests stay together: they share what is slow to compile. Files begin
+# in the order of tests/conftest.py, the longest first.
+PYTEST = .venv/bin/python -m pytest -q -n auto --dist loadfile \
+  --no-loadscope-reorder
 
 # TensorFlow's notes about missing GPUs would bury the answers.
 export TF_CPP_MIN_LOG_LEVEL ?= 3
@@ -35,15 +37,14 @@ test: .venv/test ## Run the quick tests
 # for those of another.
 test test-slow: export TF_NUM_INTRAOP_THREADS ?= 1
 
-# One run for each kind, so that a kind without tests fails (pytest's status 5).
+# One run for all kinds: at the end of a run one core waits for the other.
 test-slow: .venv/test .venv/peers .venv/accelerator ## Run slow, peers and accelerator tests
-	@$(PYTEST) -m "slow and not peers and not accelerator"
-	@$(PYTEST) -m "peers and not accelerator"
-	@$(PYTEST) -m "accelerator"
+	@$(PYTEST) -m "slow or peers or accelerator"
 
-# Each TensorFlow with a Keras that fits it, in environments of their own, and
-# what everything rests on; two machines are slow tests.
-VERSIONS ?= 2.19-3.12 2.20-3.13 2.21-3.15
+# Each TensorFlow with a Keras that fits it, and the jax of its season where the
+# TPU's kernel can be taken from one, in environments of their own; what
+# everything rests on is tested, and two machines, which are slow tests.
+VERSIONS ?= 2.19-3.12 2.20-3.13-0.7 2.21-3.15-0.10
 CORE = $(addprefix tests/,test_layers.py ops/test_attend.py \
   attention/test_multi_head.py attention/test_padding.py \
   attention/test_keras_drop_in.py models/transformer/test_model.py \
@@ -57,15 +58,17 @@ test-versions: export XLA_FLAGS ?= --xla_backend_optimization_level=0
 test-versions: $(VERSIONS:%=test-version-%) ## Run core tests on older TensorFlows
 
 test-version-%:
-	@tensorflow=$(firstword $(subst -, ,$*)); \
-	  keras=$(lastword $(subst -, ,$*)); \
+	@tensorflow=$(word 1,$(subst -, ,$*)); \
+	  keras=$(word 2,$(subst -, ,$*)); \
+	  jax=$(word 3,$(subst -, ,$*)); \
 	  python=build/versions/$$tensorflow/bin/python; \
-	  echo "TensorFlow $$tensorflow, Keras $$keras" && \
+	  echo "TensorFlow $$tensorflow, Keras $$keras, jax $${jax:-none}" && \
 	  $(PYTHON) -m venv build/versions/$$tensorflow && \
 	  $$python -m pip --disable-pip-version-check install -qq \
 	    -e ".[examples,pretrained,dev]" "tensorflow==$$tensorflow.*" \
-	    "keras==$$keras.*" && \
+	    "keras==$$keras.*" $${jax:+"jax==$$jax.*"} && \
 	  $$python -m pytest -q -n auto --dist loadfile $(CORE) && \
+	  { [ -z "$$jax" ] || $$python -m pytest -q -m accelerator tests/ops/fused; } && \
 	  $$python -m pytest -q -m slow -k two_machines tests/training/distribution
 
 lint: .venv/test ## Check style

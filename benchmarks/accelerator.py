@@ -8,17 +8,18 @@ A training step is forward, loss, backward and Adam in mixed_bfloat16; a decode
 step is one token for each row, after a prompt as long as what may follow.
 No chip is needed, and none is measured: memory is what the compiler reserves,
 the time is what bandwidth and peak allow. What was once compiled with the same
-versions is kept in `build/accelerator`: stopped, it goes on where it was.
+versions is kept in `results/accelerator`: stopped, it goes on where it was, and
+`--kept` makes the table of what is there.
 """
 
 import argparse
 import dataclasses
 import datetime
-import hashlib
 import importlib.metadata
 import json
 import os
 import pathlib
+import re
 
 import keras
 import tensorflow as tf
@@ -27,9 +28,11 @@ from keras_attn import models
 from keras_attn import training
 from keras_attn.training.accelerator import chips
 from keras_attn.training.accelerator.check import AcceleratorCheck
+from keras_attn.training.accelerator.largest_batch import find_largest
+from keras_attn.training.accelerator.largest_batch import with_rows
 
 RESULTS = pathlib.Path(__file__).parent / "results"
-KEPT = pathlib.Path("build", "accelerator")
+KEPT = RESULTS / "accelerator"
 TARGETS = ("v5e", "a100", "h100")
 PACKAGES = ("keras", "tensorflow", "jax", "libtpu")
 # Class, preset, arguments, names of the inputs, rows, tokens of a row.
@@ -162,50 +165,86 @@ def make_vilbert(preset: str, rows: int, tokens: int, **options):
     return model, (inputs, labels)
 
 
-def check(name: str, target: str, *, step="training", **options):
-    """What one compiler says of one step of one model, and its largest batch.
+def check(name: str, target: str, *, step: str, rows: int, **options):
+    """What one compiler says of one step of one model.
 
     Args:
         name: A key of `MODELS`.
         target: A chip.
         step: "training" or "decode".
-        options: `attention`, one of `ATTENTIONS`; `largest_batch`, whether to
-            look for it; and arguments of the model.
-
-    Returns:
-        An `AcceleratorCheck` of the rows in `MODELS`, with the largest batch.
+        rows: Of a batch.
+        options: `attention`, one of `ATTENTIONS`, and arguments of the model.
     """
-    look = options.pop("largest_batch", False)
     attention = options.pop("attention", None)
     if attention is not None:
         options["attention"] = {"implementation": attention}
     model, batch = make(name, **options)
     how = {"step": step}
     if step == "decode":
-        rows, tokens = MODELS[name][-2:]
-        batch = tf.TensorSpec((rows, tokens // 2), "int32")
-        how["max_length"] = tokens // 2
-    found = training.accelerator_check_model(model, batch, target=target, **how)
-    if look:
-        largest = training.accelerator_check_model(
-            model, batch, target=target, largest_batch=True, **how
-        ).largest_batch
-        found = dataclasses.replace(found, largest_batch=largest)
-    return found
+        half = MODELS[name][-1] // 2
+        batch = tf.TensorSpec((rows, half), "int32")
+        how["max_length"] = half
+    return training.accelerator_check_model(
+        model, with_rows(batch, rows), target=target, **how
+    )
 
 
-def checked_once(name, target, versions, **options):
-    """`check`, or what it found before with the same versions."""
-    key = json.dumps([name, target, versions, options], sort_keys=True)
-    file = KEPT / f"{hashlib.sha256(key.encode()).hexdigest()[:16]}.json"
-    if file.exists():
-        return AcceleratorCheck(**json.loads(file.read_text()))
-    found = check(name, target, **options)
-    KEPT.mkdir(parents=True, exist_ok=True)
-    unfinished = file.with_suffix(f".{os.getpid()}")
-    unfinished.write_text(json.dumps(dataclasses.asdict(found)))
-    unfinished.rename(file)
-    return found
+class Answers:
+    """What the compilers have said, asked only where they have not.
+
+    Args:
+        versions: What it was asked of; with others it is asked again.
+        ask: Whether it may be, or None stands for what nobody has asked.
+    """
+
+    def __init__(self, versions, *, ask: bool = True):
+        self.versions = versions
+        self.ask = ask
+
+    def of(self, name, target, *, rows, **options) -> AcceleratorCheck | None:
+        """What `check` finds, or has found before."""
+        words = [name, target, *map(str, options.values()), rows, "rows"]
+        title = "_".join(str(word) for word in words)
+        file = KEPT / f"{re.sub('[^a-z0-9.]+', '-', title.lower())}.json"
+        key = {
+            "model": name,
+            "target": target,
+            "rows": rows,
+            **options,
+            "versions": self.versions,
+        }
+        if file.exists():
+            kept = json.loads(file.read_text(encoding="utf-8"))
+            if kept["asked"] == key:
+                return AcceleratorCheck(**kept["found"])
+        if not self.ask:
+            return None
+        found = check(name, target, rows=rows, **options)
+        KEPT.mkdir(parents=True, exist_ok=True)
+        unfinished = file.with_suffix(f".{os.getpid()}")
+        kept = {"asked": key, "found": dataclasses.asdict(found)}
+        unfinished.write_text(json.dumps(kept, indent=1) + "\n")
+        unfinished.rename(file)
+        return found
+
+    def with_largest(self, name, target, **options):
+        """`of` the rows in `MODELS`, with the largest batch if it is known."""
+        rows = MODELS[name][-2]
+        found = self.of(name, target, rows=rows, **options)
+        try:
+            largest = find_largest(
+                lambda rows: self._must(name, target, rows=rows, **options),
+                rows,
+            )
+        except KeyError:
+            return found
+        return dataclasses.replace(found, largest_batch=largest.largest_batch)
+
+    def _must(self, name, target, **options):
+        found = self.of(name, target, **options)
+        if found is None:
+            raise KeyError(name)
+        return found
 
 
 def attentions_of(name: str, step: str, target: str) -> tuple:
@@ -258,6 +297,9 @@ def main(arguments=None):
     parser.add_argument("--layers", type=int, help="not the whole depth")
     parser.add_argument("--dropout", type=float, help="not the preset's")
     parser.add_argument("--largest_batch", action="store_true")
+    parser.add_argument(
+        "--kept", action="store_true", help="compile nothing: what is known"
+    )
     parser.add_argument("--save", action="store_true")
     args = parser.parse_args(arguments)
     overrides = {"num_layers": args.layers, "dropout": args.dropout}
@@ -275,16 +317,16 @@ def main(arguments=None):
     ]
     print(*lines, sep="\n", flush=True)
     builds = set()
+    answers = Answers(versions, ask=not args.kept)
     for name, step, target, attention in wanted(args):
-        found = checked_once(
-            name,
-            target,
-            versions,
-            step=step,
-            attention=attention,
-            largest_batch=args.largest_batch,
-            **overrides,
-        )
+        options = {"step": step, "attention": attention, **overrides}
+        if args.largest_batch:
+            found = answers.with_largest(name, target, **options)
+        else:
+            rows = MODELS[name][-2]
+            found = answers.of(name, target, rows=rows, **options)
+        if found is None:
+            continue
         builds.add(found.lowered_by)
         lines.append(row(name, step, attention, found))
         print(lines[-1], flush=True)

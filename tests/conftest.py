@@ -1,5 +1,6 @@
 import gc
 import os
+import pathlib
 
 os.environ["KERAS_BACKEND"] = "tensorflow"
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
@@ -7,6 +8,27 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 import keras
 import numpy as np
 import pytest
+
+# Files that take minutes: begun last, one of them would keep a core waiting.
+LONGEST = (
+    "training/distribution/test_together.py",
+    "training/accelerator/test_check_model.py",
+    "training/accelerator/test_check.py",
+    "training/resuming/test_faults.py",
+    "examples/test_caption_images.py",
+    "examples/test_bottleneck.py",
+)
+
+
+def pytest_collection_modifyitems(items):
+    """Begin with what takes longest."""
+    order = {name: place for place, name in enumerate(LONGEST)}
+    root = pathlib.Path(__file__).parent
+    items.sort(
+        key=lambda item: order.get(
+            item.path.relative_to(root).as_posix(), len(order)
+        )
+    )
 
 
 def pytest_collection_finish():

@@ -50,6 +50,11 @@ MAY_IMPORT_WITHIN = {
     "attention": {"": {"heads"}, "heads": set()},
     "blocks": {"": {"normalization"}, "normalization": set()},
     "text": {"": {"segmentation"}, "segmentation": {""}},
+    "decoding": {
+        "": {"beams", "logits"},
+        "beams": {"", "logits"},
+        "logits": {""},
+    },
     "data": {
         "": {"builtin", "sources"},
         "sources": set(),
@@ -144,6 +149,7 @@ READ = "it reads what it is given"
 HOST = "it is asked with whatever the model takes"
 NOT_COMPUTING = {
     "models.from_huggingface": "it reads a folder",
+    "decoding.search_settings": "it reads what a folder says",
     **{
         f"data.{name}": READ
         for name in (

@@ -21,7 +21,7 @@ class Block(Layer):
     Args:
         num_heads: Number of heads.
         hidden_dim: Hidden length of the feed-forward network.
-        norm: "post" or "pre".
+        norm: "post", "pre" or "both".
         normalization: "layer", "rms", or "batch", which only encoders take.
         epsilon: Added to the variance.
         activation: Of the feed-forward network; "swiglu", "geglu" or

@@ -10,7 +10,7 @@ from keras_attn.blocks.normalization.rms import RMSNormalization
 from keras_attn.blocks.stochastic_depth import StochasticDepth
 from keras_attn.ops import masks
 
-NORMS = ("post", "pre")
+NORMS = ("post", "pre", "both")
 NORMALIZATIONS = ("layer", "rms", "batch")
 
 
@@ -20,13 +20,14 @@ class Residual(Layer):
 
         post:  output = norm(x + sublayer(x))
         pre:   output = x + sublayer(norm(x))
+        both:  output = x + norm'(sublayer(norm(x)))
 
     A block calls `before`, its sublayer, then `after`; dropout, `LayerScale`
-    and `StochasticDepth` act on the sublayer's output.
+    and `StochasticDepth` act on the sublayer's output, after norm'.
 
     Args:
-        norm: "post", as in the first Transformer, or "pre", which trains
-            without warm-up.
+        norm: "post", as in the first Transformer; "pre", which trains
+            without warm-up; or "both", which bounds what is added as well.
         normalization: "layer", "rms", or "batch": each feature by its mean and
             variance over all positions but padding, in training those of the
             batch and then their moving average.
@@ -38,6 +39,7 @@ class Residual(Layer):
     Reference:
         Xiong et al. 2020, section 3. https://arxiv.org/abs/2002.04745
         Shen et al. 2020, section 3. https://arxiv.org/abs/2003.07845
+        Gemma team 2024, section 2. https://arxiv.org/abs/2408.00118
     """
 
     def __init__(
@@ -64,6 +66,11 @@ class Residual(Layer):
         self.stochastic_depth = stochastic_depth
         own = {"dtype": self.dtype_policy}
         self.normalize = make_normalization(normalization, epsilon, **own)
+        self.normalize_output = None
+        if norm == "both":
+            self.normalize_output = make_normalization(
+                normalization, epsilon, name="normalize_output", **own
+            )
         self.branch = [keras.layers.Dropout(dropout, **own)]
         if layer_scale is not None:
             self.branch.append(LayerScale(layer_scale, **own))
@@ -72,6 +79,8 @@ class Residual(Layer):
 
     def build(self, input_shape):
         self.normalize.build(input_shape)
+        if self.normalize_output is not None:
+            self.normalize_output.build(input_shape)
         for layer in self.branch:
             layer.build(input_shape)
 
@@ -83,13 +92,15 @@ class Residual(Layer):
 
     def after(self, inputs, output, training=None, mask=None):
         """Lead the inputs past the sublayer to its output."""
+        if self.normalize_output is not None:
+            output = normalized(self.normalize_output, output, mask, training)
         for layer in self.branch:
             takes = (
                 {} if isinstance(layer, LayerScale) else {"training": training}
             )
             output = layer(output, **takes)
         output = inputs + output
-        if self.norm == "pre":
+        if self.norm != "post":
             return output
         return normalized(self.normalize, output, mask, training)
 

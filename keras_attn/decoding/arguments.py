@@ -35,6 +35,28 @@ def first_token(start_id, batch_size):
     return tf.reshape(start_id, [batch_size])
 
 
+def end_ids(value) -> tuple[int, ...]:
+    """Take what ends a row: an id, -1 for none, or several ids.
+
+    Raises:
+        ValueError: If there is none among several, or one that is no id.
+    """
+    if isinstance(value, (list, tuple, np.ndarray)) and np.ndim(value) == 1:
+        numbers = [whole_number(each, "end_id", at_least=0) for each in value]
+        if numbers:
+            return tuple(dict.fromkeys(numbers))
+    return (whole_number(value, "end_id"),)
+
+
+def ids(value, name: str) -> tuple[int, ...]:
+    """Take several ids of the vocabulary.
+
+    Raises:
+        ValueError: If one is no id.
+    """
+    return tuple(whole_number(number, name, at_least=0) for number in value)
+
+
 def limits(value, batch_size):
     """Bring the rows' own limits to (batch,) int32.
 

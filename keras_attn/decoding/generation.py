@@ -1,6 +1,7 @@
 """From a model and its inputs to tokens, in one call."""
 
 import weakref
+from collections.abc import Sequence
 
 import numpy as np
 import tensorflow as tf
@@ -11,13 +12,21 @@ from keras_attn.decoding import options
 from keras_attn.decoding.beam_search import beam
 from keras_attn.decoding.fingerprint import Fingerprint
 from keras_attn.decoding.greedy_search import greedy
+from keras_attn.decoding.logits.processors import looks_back
 from keras_attn.decoding.protocol import GenerativeModel
 from keras_attn.decoding.protocol import check_generative
 from keras_attn.decoding.protocol import continues_prompts
+from keras_attn.decoding.protocol import earlier_tokens
 from keras_attn.decoding.protocol import forced_end_id
 from keras_attn.decoding.sampling import sample
 
 SEARCHES = {"greedy": greedy, "sample": sample, "beam": beam}
+
+# Settings that are the shape of a graph, and may be lists.
+_IDS = ("end_id", "forbidden_ids", "begin_forbidden_ids")
+
+# Settings by which a search reads what came before.
+_BACKWARD = ("repetition_penalty", "no_repeat_ngram_size")
 
 # Tracing a model takes seconds, so its functions are kept as long as it is as
 # it was: beside the model, since Keras and TensorFlow would save what they find
@@ -32,7 +41,7 @@ def generate(
     search: str = "greedy",
     max_length: int,
     start_id=None,
-    end_id: int,
+    end_id: int | Sequence[int],
     **settings,
 ):
     """Let a model write, from what it is given to tokens.
@@ -54,9 +63,11 @@ def generate(
         max_length: Most tokens to write, without the prompt.
         start_id: First token that is fed, a number or (batch,); not for a
             model with prompts.
-        end_id: Ends a row and fills the rest of it.
+        end_id: Ends a row and fills the rest of it; or several, of which the
+            first fills.
         **settings: Passed to the search, such as `top_p` or `width`. A model
-            may have a `forced_end_id`, which is the default.
+            may have a `forced_end_id`, which is the default. What penalties
+            count of a prompt is the model's, if there is no `prompt`.
 
     Returns:
         What the search returns: (batch, max_length) tokens, or those of `beam`.
@@ -105,6 +116,9 @@ def _search(model, inputs, search, settings):
     if continues_prompts(model):
         inputs, start_id = model.prompt(inputs)
         settings = settings | {"start_id": start_id}
+        reads = {name: settings[name] for name in _BACKWARD if name in settings}
+        if looks_back(**reads) and settings.get("prompt") is None:
+            settings["prompt"] = earlier_tokens(inputs)
     state = model.encode(inputs, settings["max_length"])
     leaf = tf.convert_to_tensor(tree.flatten(state)[0])
     known = leaf.shape[0]
@@ -134,8 +148,9 @@ def _sorted_out(settings):
     for name, value in settings.items():
         if name in options.RANGES:
             options.check(name, value)
-        if name == "forbidden_ids":
-            numbers[name] = tuple(value)
+        if name in _IDS:
+            several = np.ndim(value) > 0
+            numbers[name] = tuple(value) if several else value
         elif isinstance(value, (list, np.ndarray)) or tf.is_tensor(value):
             tensors[name] = tf.convert_to_tensor(value)
         elif name == "seed" and value is not None:

@@ -3,6 +3,8 @@
 from typing import Protocol
 from typing import runtime_checkable
 
+import tensorflow as tf
+
 
 @runtime_checkable
 class GenerativeModel(Protocol):
@@ -15,7 +17,8 @@ class GenerativeModel(Protocol):
 
     `prompt(inputs) -> (inputs, token)`: it continues what it is given. Parts
         prompts into what `encode` takes and their (batch,) last tokens, which
-        the steps start from. Without it, whoever generates gives a start.
+        the steps start from. Without it, whoever generates gives a start. If
+        the inputs have "tokens" and "lengths", penalties count these.
     `teacher_forced(inputs, tokens) -> logits`: (batch, length) tokens to
         (batch, length, vocabulary), in one pass what `step` gives if it is
         fed one of them after the other. Without it, they are fed so.
@@ -73,6 +76,23 @@ def check_generative(model):
 def continues_prompts(model) -> bool:
     """Whether a model writes on from what it is given."""
     return isinstance(model, GenerativeModel) and hasattr(model, "prompt")
+
+
+def earlier_tokens(inputs):
+    """The tokens of prompts before their last, which penalties count.
+
+    Args:
+        inputs: What `prompt` of a model returned.
+
+    Returns:
+        (batch, length) int32, -1 where there is none; None if there is
+        nothing to know them from.
+    """
+    if not isinstance(inputs, dict) or not {"tokens", "lengths"} <= {*inputs}:
+        return None
+    tokens = tf.cast(inputs["tokens"], tf.int32)
+    real = tf.sequence_mask(inputs["lengths"], tf.shape(tokens)[1])
+    return tf.where(real, tokens, -1)
 
 
 def forced_end_id(model) -> int | None:

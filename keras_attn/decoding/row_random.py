@@ -4,7 +4,7 @@ import math
 
 import tensorflow as tf
 
-from keras_attn.decoding.chunked_top_k import in_chunks
+from keras_attn.decoding.logits.chunked_top_k import in_chunks
 
 # Probabilities become whole numbers, whose sums are exact in any order: the
 # same draw gives the same token in any batch, with XLA or without.

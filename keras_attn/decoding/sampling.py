@@ -6,8 +6,8 @@ from collections.abc import Sequence
 import tensorflow as tf
 
 from keras_attn.decoding import arguments
-from keras_attn.decoding import filters
 from keras_attn.decoding import options
+from keras_attn.decoding.logits import filters
 from keras_attn.decoding.loop import decode
 from keras_attn.decoding.row_random import draws
 from keras_attn.decoding.row_random import pick
@@ -20,7 +20,7 @@ def sample(
     batch_size,
     max_length: int,
     start_id,
-    end_id: int,
+    end_id: int | Sequence[int],
     limits=None,
     temperature=1.0,
     top_k=0,
@@ -29,8 +29,12 @@ def sample(
     repetition_penalty=1.0,
     seed=None,
     prompt=None,
+    no_repeat_ngram_size: int = 0,
     forbidden_ids: Sequence[int] = (),
+    begin_forbidden_ids: Sequence[int] = (),
+    forced_start_id: int | None = None,
     forced_end_id: int | None = None,
+    min_length: int = 0,
     return_log_probs: bool = False,
     return_state: bool = False,
 ):
@@ -47,9 +51,10 @@ def sample(
     the nearest that means something.
 
     Args:
-        step, state, batch_size, max_length, start_id, end_id, limits,
-            forbidden_ids, forced_end_id, return_log_probs, return_state: As in
-            `greedy`.
+        step, state, batch_size, max_length, start_id, end_id, limits, prompt,
+            no_repeat_ngram_size, forbidden_ids, begin_forbidden_ids,
+            forced_start_id, forced_end_id, min_length, return_log_probs,
+            return_state: As in `greedy`.
         temperature: Divides the logits; 0 takes the most probable token.
         top_k: Draw from so many of the most probable tokens; 0 means all.
         top_p: Draw from the fewest most probable tokens that together are at
@@ -61,7 +66,6 @@ def sample(
         seed: None for other tokens each time; a number s, for the seeds (s, 0),
             (s, 1), ... of the rows; (batch,) numbers s, for (s, 0) each; or
             the rows' own pairs, (batch, 2).
-        prompt: (batch, length) ids for the penalty; negative ones are none.
 
     Returns:
         (batch, max_length) int32 tokens, then what is asked for, as `greedy`.
@@ -78,23 +82,14 @@ def sample(
         top_k=top_k,
         top_p=top_p,
         min_p=min_p,
-        repetition_penalty=repetition_penalty,
     )
-    temperature, top_k, top_p, min_p, repetition_penalty = settings
-    first = arguments.first_token(start_id, batch_size)
-    if prompt is not None:
-        prompt = tf.cast(prompt, tf.int32)
-        prompt = tf.where(prompt < 0, first[:, None], prompt)
+    temperature, top_k, top_p, min_p = settings
     always_cold = not tf.is_tensor(temperature) and temperature == 0
     always_warm = not tf.is_tensor(temperature) and temperature > 0
     chances = draws(seed, batch_size, max_length)
 
     def choose(logits, tokens, index):
         logits = tf.cast(logits, tf.float32)
-        seen = [tokens] if prompt is None else [prompt, tokens]
-        logits = filters.penalise(
-            logits, tf.concat(seen, axis=1), repetition_penalty
-        )
         likeliest = tf.argmax(logits, axis=-1, output_type=tf.int32)
         if always_cold:
             return likeliest
@@ -114,11 +109,17 @@ def sample(
         state,
         batch_size=batch_size,
         max_length=max_length,
-        start_id=first,
+        start_id=start_id,
         end_id=end_id,
         limits=limits,
         forbidden_ids=forbidden_ids,
+        begin_forbidden_ids=begin_forbidden_ids,
+        forced_start_id=forced_start_id,
         forced_end_id=forced_end_id,
+        min_length=min_length,
+        repetition_penalty=repetition_penalty,
+        no_repeat_ngram_size=no_repeat_ngram_size,
+        prompt=prompt,
         return_log_probs=return_log_probs,
         return_state=return_state,
     )

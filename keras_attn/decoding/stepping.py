@@ -1,18 +1,19 @@
 """One step of a model, in the form that the loops use."""
 
-import numpy as np
+from collections.abc import Sequence
+
 import tensorflow as tf
 
-from keras_attn.decoding.arguments import whole_number
+from keras_attn.decoding.logits.processors import hidden
 
 
 def stepper(
     step,
     layout,
     *,
-    end_id: int,
-    forbidden_ids=(),
-    forced_end_id: int | None = None,
+    end_ids: Sequence[int],
+    forbidden_ids: Sequence[int] = (),
+    named_ids: Sequence[int] = (),
 ):
     """Make a step that takes and gives leaves, and checks what comes back.
 
@@ -21,33 +22,24 @@ def stepper(
     Args:
         step: `step(token, state, index) -> (logits, state)`.
         layout: The `StateLayout` of the state.
-        end_id: Must be in the vocabulary, or negative: then no row ends.
+        end_ids: Must be in the vocabulary, or negative: then no row ends.
         forbidden_ids: Ids that get the logit -inf.
-        forced_end_id: Must be in the vocabulary, or None.
+        named_ids: Further ids that must be in the vocabulary.
 
     Returns:
         A function (token, leaves, index) -> (logits, allowed, leaves): the
         model's own logits, and those to choose from.
     """
-    forbidden_ids = [
-        whole_number(number, "forbidden_ids", at_least=0)
-        for number in forbidden_ids
-    ]
-    forced = []
-    if forced_end_id is not None:
-        forced = [whole_number(forced_end_id, "forced_end_id", at_least=0)]
 
     def take(token, leaves, index):
         # Fillers of rows that are no more: any id of the vocabulary will do.
-        token = tf.maximum(token, 0) if end_id < 0 else token
+        token = tf.maximum(token, 0) if end_ids[0] < 0 else token
         logits, state = step(token, layout.pack(leaves), index)
         logits = tf.convert_to_tensor(logits)
-        _check_logits(logits, token, [end_id, *forbidden_ids, *forced])
+        _check_logits(logits, token, [*end_ids, *forbidden_ids, *named_ids])
         allowed = logits
         if forbidden_ids:
-            hidden = np.zeros(logits.shape[-1])
-            hidden[forbidden_ids] = -np.inf
-            allowed += tf.constant(hidden, logits.dtype)
+            allowed += hidden(forbidden_ids, logits)
         return logits, allowed, layout.unpack(state)
 
     return take
@@ -65,7 +57,7 @@ def _check_logits(logits, token, ids):
     vocabulary = shape[1]
     if max(ids) >= vocabulary:
         raise ValueError(
-            "`end_id`, `forbidden_ids` and `forced_end_id` must be ids of the "
+            "`end_id` and what is forbidden or forced must be ids of the "
             f"vocabulary, less than {vocabulary}, the width of the logits. "
             f"Received: {max(ids)}. For rows that never end, give end_id=-1."
         )

@@ -7,17 +7,27 @@ from keras_attn.modifiers.modifier import Modifier
 from keras_attn.ops.positions import rotary_angles
 from keras_attn.ops.positions import rotate_pairs
 
+# The numbers that each kind of scaling takes.
+SCALINGS = {
+    "linear": ("factor",),
+    "llama3": ("factor", "low", "high", "original_length"),
+}
+
 
 @keras.saving.register_keras_serializable(package="keras_attn")
 class Rotary(Modifier):
     """Turns pairs of features by an angle that grows with the position.
 
         query_heads(q) = R(p) q        key_heads(k) = R(p) k
-        R(p) turns pair i by the angle p · base^(-2i / rotated)
+        R(p) turns pair i by the angle p · f(i), f(i) = base^(-2i / rotated)
 
     so a score depends on positions only through their difference. It has no
     weights and works at lengths that training has not seen, though not well
-    at much greater ones unless `base` is raised.
+    at much greater ones unless `base` is raised, or frequencies are lowered:
+
+        f / factor                                                "linear"
+        f · k + f / factor · (1 - k)                              "llama3"
+        k = clip((original_length · f / 2π - low) / (high - low), 0, 1)
 
     Args:
         base: The slowest pair turns about once in 2π · base positions.
@@ -27,9 +37,12 @@ class Rotary(Modifier):
         interleaved: Whether neighbours make a pair, as in the paper. By
             default feature i is paired with feature i + rotated / 2, as
             GPT-NeoX, Llama and KerasHub do.
+        scaling: None, `{"kind": "linear", "factor": …}`, or `{"kind":
+            "llama3", "factor": …, "low": …, "high": …, "original_length": …}`.
 
     Reference:
         Su et al. 2021, section 3.2.2. https://arxiv.org/abs/2104.09864
+        Chen et al. 2023, section 2.3. https://arxiv.org/abs/2306.15595
     """
 
     def __init__(
@@ -39,6 +52,7 @@ class Rotary(Modifier):
         fraction: float = 1.0,
         offset: int = 0,
         interleaved: bool = False,
+        scaling: dict | None = None,
         **kwargs,
     ):
         super().__init__(**kwargs)
@@ -48,6 +62,7 @@ class Rotary(Modifier):
         self.fraction = fraction
         self.offset = offset
         self.interleaved = interleaved
+        self.scaling = None if scaling is None else _checked(scaling)
 
     def build(self, query_shape, key_shape):
         self.depth = depth = query_shape[-1]
@@ -78,10 +93,30 @@ class Rotary(Modifier):
             "fraction": self.fraction,
             "offset": self.offset,
             "interleaved": self.interleaved,
+            "scaling": self.scaling,
         }
 
     def _rotate(self, heads, positions):
         angles = rotary_angles(
-            positions + self.offset, self.num_pairs, self.base
+            positions + self.offset, self.num_pairs, self.base, self.scaling
         )
         return rotate_pairs(heads, angles, interleaved=self.interleaved)
+
+
+def _checked(scaling):
+    """A copy of a scaling, all of whose numbers are there and make sense."""
+    numbers = SCALINGS.get(dict(scaling).get("kind"))
+    if numbers is None or set(scaling) != {"kind", *numbers}:
+        raise ValueError(
+            "`scaling` must be None or have a kind and all its numbers: "
+            f"{SCALINGS}. Received: scaling={scaling}"
+        )
+    for name in numbers:
+        argument_checks.above(scaling[name], name)
+    if "high" in numbers and scaling["high"] <= scaling["low"]:
+        raise ValueError(
+            "`scaling` keeps frequencies of more turns than `high` and lowers "
+            "those of fewer than `low`, so `high` must be the greater. "
+            f"Received: scaling={scaling}"
+        )
+    return dict(scaling)

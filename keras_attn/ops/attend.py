@@ -37,7 +37,7 @@ _DENSE_LENGTH = 64
 # Queries and keys of a tile on chips, by what their compilers say of one of 8
 # rows with 8 heads, forward and backward (`python -m benchmarks.tiles`). A v5e
 # moves 41 bytes for each score where a CPU's tile has it move 45, and still
-# holds the tile itself; an A100 moves 64, not 72. Longer tiles move little
+# holds the tile itself; an A100 or H100 moves 64, not 72. Longer tiles move little
 # less, and need memory in proportion.
 CHIP_TILES = {"tpu": (512, 512), "gpu": (1024, 512)}
 

@@ -8,7 +8,12 @@ import tensorflow as tf
 from keras import ops
 
 
-def rotary_angles(positions, num_pairs: int, base: float = 10000.0):
+def rotary_angles(
+    positions,
+    num_pairs: int,
+    base: float = 10000.0,
+    scaling: dict | None = None,
+):
     """Angle by which each pair of features is turned at each position.
 
         angle(p, i) = p · base^(-i / num_pairs)
@@ -19,6 +24,7 @@ def rotary_angles(positions, num_pairs: int, base: float = 10000.0):
         positions: (batch or 1, length) integers.
         num_pairs: Half the number of features that are turned.
         base: The slowest pair turns about once in 2π · base positions.
+        scaling: How the frequencies are lowered, as for `Rotary`; or None.
 
     Returns:
         (batch or 1, length, num_pairs) floats.
@@ -27,8 +33,22 @@ def rotary_angles(positions, num_pairs: int, base: float = 10000.0):
         Su et al. 2021, section 3.2.2. https://arxiv.org/abs/2104.09864
     """
     frequencies = base ** (-np.arange(num_pairs) / num_pairs)
+    if scaling is not None:
+        frequencies = _lowered(frequencies, **scaling)
     positions = ops.cast(positions, "float32")[:, :, None]
     return positions * ops.convert_to_tensor(frequencies, dtype="float32")
+
+
+def _lowered(
+    frequencies, kind, factor, low=None, high=None, original_length=None
+):
+    """Lower all frequencies, or those of few turns in `original_length`."""
+    slow = frequencies / factor
+    if kind == "linear":
+        return slow
+    turns = original_length * frequencies / (2 * math.pi)
+    kept = np.clip((turns - low) / (high - low), 0, 1)
+    return kept * frequencies + (1 - kept) * slow
 
 
 def rotate_pairs(heads, angles, *, interleaved: bool = False):

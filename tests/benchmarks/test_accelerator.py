@@ -1,5 +1,7 @@
 import dataclasses
 
+import pytest
+
 from benchmarks import accelerator
 from keras_attn.training.accelerator.check import AcceleratorCheck
 
@@ -47,31 +49,68 @@ def test_only_a_tpu_has_the_kernel_and_only_some_models_are_told():
     assert ask("GPT-2 small", "decode", "v5e") == (None,)
 
 
-def test_what_was_found_is_kept_for_the_same_versions(monkeypatch, tmp_path):
+@pytest.fixture
+def asked(monkeypatch, tmp_path):
+    """What was asked of compilers that need a GiB for each row."""
     asked = []
 
     def check(name, target, **options):
         asked.append((name, target, options))
-        return AcceleratorCheck(target, True, "", 1.0, total_bytes=len(asked))
+        total = options["rows"] * 2**30
+        fits = total <= 15 * 2**30
+        return AcceleratorCheck(
+            target, fits, "" if fits else "out of HBM", 1.0, total_bytes=total
+        )
 
     monkeypatch.setattr(accelerator, "check", check)
     monkeypatch.setattr(accelerator, "KEPT", tmp_path / "kept")
+    _set_versions(monkeypatch, "8")
+    return asked
+
+
+def _set_versions(monkeypatch, version):
     monkeypatch.setattr(
-        accelerator.importlib.metadata, "version", lambda name: "8"
+        accelerator.importlib.metadata, "version", lambda name: version
     )
-    options = ["--targets", "v5e", "--attentions", "fused", "--models"]
-    options += ["BERT base", "GPT-2 small"]
+
+
+FUSED = ["--targets", "v5e", "--attentions", "fused", "--models"]
+
+
+def test_what_was_found_is_kept_for_the_same_versions(monkeypatch, asked):
+    options = [*FUSED, "BERT base", "GPT-2 small"]
     first = accelerator.main(options)
     assert len(asked) == 3  # a training step each, and one of decoding
     assert asked[0][2]["attention"] == "fused"
     assert accelerator.main(options) == first and len(asked) == 3
     assert accelerator.main([*options, "--layers", "2"]) != first
     assert len(asked) == 6
-    monkeypatch.setattr(
-        accelerator.importlib.metadata, "version", lambda name: "9"
-    )
+    _set_versions(monkeypatch, "9")
     accelerator.main(options)
     assert len(asked) == 9
+
+
+def test_the_largest_batch_begins_with_what_is_kept(asked):
+    options = [*FUSED, "GPT-2 small"]
+    accelerator.main(options)
+    assert [each[2]["rows"] for each in asked] == [8, 8]
+    lines = accelerator.main([*options, "--largest_batch"])
+    # Twice the rows do not fit, half of them tell the slope.
+    training = [x[2]["rows"] for x in asked if x[2]["step"] == "training"]
+    assert training == [8, 16, 4, 15]
+    (line,) = [line for line in lines if "| training |" in line]
+    assert line.endswith("| 15 | 15,360 |")
+
+
+def test_of_what_is_kept_a_table_is_made_without_a_compiler(asked):
+    options = [*FUSED, "GPT-2 small", "BERT base"]
+    accelerator.main([*FUSED, "GPT-2 small"])
+    known = len(asked)
+    lines = accelerator.main([*options, "--kept", "--largest_batch"])
+    assert len(asked) == known
+    rows = [line for line in lines if "GPT-2" in line]
+    assert len(rows) == 2 and all(x.endswith("| – | – |") for x in rows)
+    assert not any("BERT" in line for line in lines)
 
 
 def test_models_are_compiled_and_their_inputs_named():

@@ -78,8 +78,11 @@ def feed_forward(layer, x, activation):
 
 
 def residual(layer, x, sublayer, *, norm, normalization, batch=None):
-    """norm(x + sublayer(x)), or x + sublayer(norm(x))."""
+    """norm(x + sublayer(x)), x + sublayer(norm(x)), or with one more norm."""
     kind = {"kind": normalization, "batch": batch}
+    if norm == "both":
+        y = sublayer(normalize(layer.normalize, x, **kind))
+        return x + normalize(layer.normalize_output, y, **kind)
     if norm == "pre":
         return x + sublayer(normalize(layer.normalize, x, **kind))
     return normalize(layer.normalize, x + sublayer(x), **kind)

@@ -40,10 +40,13 @@ PRE = {
 }
 
 
+BOTH = {**POST, "norm": "both", "normalization": "rms"}
+
+
 @pytest.mark.parametrize(
     ("init", "with_memory"),
-    [(POST, True), (PRE, True), (POST, False)],
-    ids=["post", "pre_with_all_arguments", "alone"],
+    [(POST, True), (PRE, True), (POST, False), (BOTH, False)],
+    ids=["post", "pre_with_all_arguments", "alone", "both"],
 )
 def test_contract(init, with_memory, inputs, memory, tmp_path):
     given = {"inputs": inputs, "memory": memory}
@@ -59,7 +62,7 @@ def test_contract(init, with_memory, inputs, memory, tmp_path):
     check_mask_goes_on(DecoderBlock(**init), inputs)
 
 
-@pytest.mark.parametrize("norm", ["post", "pre"])
+@pytest.mark.parametrize("norm", ["post", "pre", "both"])
 @pytest.mark.parametrize("normalization", ["layer", "rms"])
 def test_matches_the_equation(norm, normalization, inputs, memory, rng):
     block = DecoderBlock(2, 7, norm=norm, normalization=normalization)
@@ -148,6 +151,7 @@ def test_masks_arrive_by_themselves_and_stay_where_they_were(inputs, memory):
     [
         {},
         {"norm": "pre", "normalization": "rms", "activation": "swiglu"},
+        {"norm": "both", "normalization": "rms", "activation": "geglu_tanh"},
         {
             "attention": {
                 "key_dim": 4,
@@ -160,7 +164,7 @@ def test_masks_arrive_by_themselves_and_stay_where_they_were(inputs, memory):
             "stochastic_depth": 0.3,
         },
     ],
-    ids=["post", "pre", "modified"],
+    ids=["post", "pre", "both", "modified"],
 )
 @pytest.mark.parametrize("with_memory", [True, False], ids=["memory", "alone"])
 def test_steps_equal_the_call(init, with_memory, inputs, memory, rng):

@@ -6,7 +6,7 @@ from keras_attn.blocks.residual import make_normalization
 from tests.blocks import equations
 from tests.contract import check_mask_goes_on
 
-NORMS = ["post", "pre"]
+NORMS = ["post", "pre", "both"]
 NORMALIZATIONS = ["layer", "rms", "batch"]
 
 
@@ -34,6 +34,15 @@ def test_matches_the_equation(norm, normalization, inputs, rng):
     )
     output = go_around(layer, inputs, lambda x: np.sin(np.array(x)))
     np.testing.assert_allclose(output, expected, atol=1e-5)
+
+
+def test_a_branch_that_is_left_out_is_not_normalised(inputs):
+    layer = Residual(norm="both", stochastic_depth=0.5, layer_scale=0.25)
+    layer.build(inputs.shape)
+    added = layer.after(inputs, np.sin(inputs), training=True) - inputs
+    squares = np.mean(np.square(added), axis=(1, 2))
+    # Of variance 1 times what keeps the mean, or nothing at all.
+    assert set(np.round(squares, 2)) == {0.0, 0.25}
 
 
 def test_epsilon_is_added_to_the_variance():

@@ -66,17 +66,30 @@ def greedy(table, start, max_length):
     return filled(tokens, max_length)
 
 
-def beam(table, start, *, max_length, width, length_penalty):
-    """Beam search for one row, from its definition: [(tokens, score)]."""
+def beam(
+    table,
+    start,
+    *,
+    max_length,
+    width,
+    length_penalty,
+    ends=(END,),
+    changed=lambda values, tokens: values,
+):
+    """Beam search for one row, from its definition: [(tokens, score)].
+
+    `changed` makes others of the log-probabilities after `tokens`.
+    """
     pool = [([], 0.0)]
     for _ in range(max_length):
         candidates = []
         for rank, (tokens, total) in enumerate(pool):
-            if END in tokens:
+            if set(ends) & set(tokens):
                 value = score(total, len(tokens), length_penalty)
                 candidates.append((-value, rank, 0.0, 0, tokens, total))
                 continue
             following = log_probabilities(table, start, tokens)
+            following = changed(following, tokens)
             for token, more in enumerate(following):
                 longer = [*tokens, token]
                 value = score(total + more, len(longer), length_penalty)
@@ -85,7 +98,10 @@ def beam(table, start, *, max_length, width, length_penalty):
                 )
         pool = [candidate[4:] for candidate in sorted(candidates)[:width]]
     return [
-        (filled(tokens, max_length), score(total, len(tokens), length_penalty))
+        (
+            filled(tokens, max_length, ends[0]),
+            score(total, len(tokens), length_penalty),
+        )
         for tokens, total in pool
     ]
 
@@ -107,5 +123,5 @@ def brute_force(table, start, *, max_length, length_penalty):
     return sorted(answers.items(), key=lambda answer: -answer[1])
 
 
-def filled(tokens, max_length):
-    return tokens + [END] * (max_length - len(tokens))
+def filled(tokens, max_length, end=END):
+    return tokens + [end] * (max_length - len(tokens))

@@ -57,3 +57,16 @@ def test_numbers_stay_and_rows_become_columns():
     assert take([1, 2]).numpy().tolist() == [[1.0], [2.0]]
     with pytest.raises(ValueError, match=r"`top_p` .*shape=\(2, 1\)"):
         take([[1], [2]])
+
+
+def test_ends_are_one_or_several():
+    assert arguments.end_ids(3) == (3,)
+    assert arguments.end_ids(-1) == (-1,)
+    assert arguments.end_ids([4, 2, 4]) == (4, 2)
+    assert arguments.end_ids(np.array([5, 1])) == (5, 1)
+    for wrong in (None, "2", [], [2, -1], [[1]], 0.5):
+        with pytest.raises(ValueError, match="`end_id` must be an integer"):
+            arguments.end_ids(wrong)
+    assert arguments.ids(range(3), "forbidden_ids") == (0, 1, 2)
+    with pytest.raises(ValueError, match="`some_ids` must be an integer"):
+        arguments.ids(["a"], "some_ids")

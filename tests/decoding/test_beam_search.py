@@ -434,6 +434,16 @@ def test_without_an_end_all_rows_are_full(rng):
         ({"num_results": 0}, "`num_results` must be"),
         ({"length_penalty": -1.0}, "`length_penalty` must be"),
         ({"max_length": 0}, "`max_length` must be"),
+        ({"rule": "best"}, "`rule` must be one of"),
+        ({"early_stopping": True}, "belongs to the rule"),
+        (
+            {"rule": "huggingface", "early_stopping": "maybe"},
+            'must be False, True or "never"',
+        ),
+        (
+            {"rule": "huggingface", "length_penalty": -np.inf},
+            "`length_penalty` must be",
+        ),
     ],
 )
 def test_settings_out_of_range_get_a_sentence(rng, options, complaint):

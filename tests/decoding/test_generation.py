@@ -299,3 +299,41 @@ def test_mistakes_get_a_sentence(rng):
             temperature=[-1.0],
             **settings,
         )
+
+
+class Counting(Writer):
+    """Continues prompts of which it tells the lengths."""
+
+    def encode(self, inputs, max_length):
+        return super().encode(inputs["tokens"], max_length)
+
+    def prompt(self, inputs):
+        tokens, last = super().prompt(inputs)
+        lengths = tf.cast(inputs.row_lengths(), tf.int32) - 1
+        return {"tokens": tokens, "lengths": lengths}, last
+
+
+@pytest.mark.parametrize("search", ["greedy", "sample", "beam"])
+def test_prompts_count_where_they_are_known(search):
+    model = Counting()
+    prompts = tf.ragged.constant([[1, 2, 3], [4], [6, 5]], dtype=tf.int32)
+    settings = {"no_repeat_ngram_size": 1, "forbidden_ids": [], "min_length": 1}
+    tokens = generate(
+        model, prompts, search=search, max_length=3, end_id=[END, 0], **settings
+    )
+    tokens = (tokens[0][:, 0] if search == "beam" else tokens).numpy()
+    for row, prompt in zip(tokens.tolist(), prompts.to_list(), strict=True):
+        written = row[: [*row, END].index(END)]
+        assert written and not {*written} & {*prompt}
+    # What the caller gives comes first.
+    given = generate(
+        model,
+        prompts,
+        search=search,
+        max_length=1,
+        end_id=END,
+        prompt=[[1, 2, 3, 4, 5]] * 3,
+        **settings,
+    )
+    given = given[0][:, 0] if search == "beam" else given
+    assert given.numpy()[:2].tolist() == [[6], [6]]

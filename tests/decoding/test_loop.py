@@ -39,6 +39,20 @@ def test_rows_are_filled_with_the_end_after_their_end(rng):
     assert (tokens[after] == END).all()
 
 
+def test_any_of_several_ends_ends_a_row_and_the_first_fills_it(rng):
+    table = markov.tables(rng, 20, 5)
+    tokens, log_probs = run(table, 8, end_id=(3, END), return_log_probs=True)
+    lasts = set()
+    for row, written in enumerate(tokens.numpy().tolist()):
+        places = [x for x, token in enumerate(written) if token in (3, END)]
+        length = min([place + 1 for place in places] + [8])
+        assert set(written[length:]) <= {3}
+        assert not np.any(log_probs[row, length:])
+        assert np.all(log_probs[row, :length] < 0)
+        lasts.add(written[length - 1])
+    assert {3, END} <= lasts
+
+
 @pytest.mark.parametrize("jit_compile", [False, True], ids=["graph", "xla"])
 def test_a_row_keeps_the_state_of_its_end(rng, jit_compile):
     table = markov.tables(rng, 20, 4)
@@ -214,6 +228,14 @@ def test_a_compiled_part_is_not_needed_to_serve(rng, tmp_path):
                 "sample": drawn,
                 "beam": tokens,
                 "scores": scores,
+                "peer": beam(
+                    *start,
+                    **common | {"end_id": (3, END)},
+                    width=3,
+                    rule="huggingface",
+                    no_repeat_ngram_size=2,
+                    prompt=tf.fill([rows, 2], 1),
+                )[0],
                 "history": state.carried["history"],
             }
 
@@ -225,6 +247,6 @@ def test_a_compiled_part_is_not_needed_to_serve(rng, tmp_path):
     answers = cpp_loader.run_each(folder, "serving_default", requests)
     for request, answer in zip(requests, answers, strict=True):
         expected = served(request["table"])
-        for name in ("greedy", "sample", "beam", "history"):
+        for name in ("greedy", "sample", "beam", "peer", "history"):
             np.testing.assert_array_equal(answer[name], expected[name])
         np.testing.assert_allclose(answer["scores"], expected["scores"], 1e-6)

@@ -49,3 +49,10 @@ def test_a_model_that_cannot_write_gets_a_sentence():
 
     with pytest.raises(ValueError, match="Reader has no `step`"):
         protocol.check_generative(Reader())
+
+
+def test_what_stands_before_the_last_token_of_a_prompt():
+    inputs = {"tokens": [[5, 6, 7], [8, 0, 0]], "lengths": [2, 0]}
+    found = protocol.earlier_tokens(inputs)
+    assert found.numpy().tolist() == [[5, 6, -1], [-1, -1, -1]]
+    assert protocol.earlier_tokens([[5, 6]]) is None

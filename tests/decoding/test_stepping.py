@@ -15,7 +15,7 @@ def echo(token, state, index):
 
 def take(step=echo, *, end_id=0, token=(1, 2), **options):
     layout = StateLayout({"a": tf.zeros([2, 3])}, 2)
-    run = stepper(step, layout, end_id=end_id, **options)
+    run = stepper(step, layout, end_ids=(end_id,), **options)
     return run(tf.constant(token), layout.leaves, 4)
 
 
@@ -49,9 +49,7 @@ def test_fillers_of_rows_without_an_end_are_in_the_vocabulary():
     [
         ({"end_id": 5}, "less than 5, .* Received: 5"),
         ({"forbidden_ids": (7,)}, "less than 5, .* Received: 7"),
-        ({"forbidden_ids": (-1,)}, "`forbidden_ids` must be"),
-        ({"forced_end_id": 6}, "less than 5, .* Received: 6"),
-        ({"forced_end_id": -1}, "`forced_end_id` must be"),
+        ({"named_ids": (6,)}, "less than 5, .* Received: 6"),
         ({"step": lambda *_: (tf.zeros([2]), {})}, "must return logits"),
         ({"step": lambda *_: (tf.zeros([3, 5]), {})}, "must return logits"),
         ({"step": lambda *_: (tf.zeros([2, 5]), {})}, "returned: nothing"),

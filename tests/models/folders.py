@@ -203,6 +203,53 @@ def vit():
     return config, shapes
 
 
+def llama(model_type="llama", **settings):
+    """The settings and the shapes of a Llama or one of its kin."""
+    config = {
+        "model_type": model_type,
+        "vocab_size": 11,
+        "hidden_size": UNITS,
+        "intermediate_size": HIDDEN,
+        "num_hidden_layers": LAYERS,
+        "num_attention_heads": 6,
+        "num_key_value_heads": 2,
+        "head_dim": 4,
+        "max_position_embeddings": 9,
+        "rms_norm_eps": 1e-5,
+        "rope_theta": 100.0,
+        **settings,
+    }
+    shapes = {
+        "model.embed_tokens.weight": (11, UNITS),
+        "model.norm.weight": (UNITS,),
+        "lm_head.weight": (11, UNITS),
+    }
+    norms = ["input_layernorm", "post_attention_layernorm"]
+    if model_type == "gemma2":
+        norms += ["pre_feedforward_layernorm", "post_feedforward_layernorm"]
+    for number in range(LAYERS):
+        name = f"model.layers.{number}"
+        for part, rows, columns in (
+            ("self_attn.q_proj", 24, UNITS),
+            ("self_attn.k_proj", 8, UNITS),
+            ("self_attn.v_proj", 8, UNITS),
+            ("self_attn.o_proj", UNITS, 24),
+            ("mlp.gate_proj", HIDDEN, UNITS),
+            ("mlp.up_proj", HIDDEN, UNITS),
+            ("mlp.down_proj", UNITS, HIDDEN),
+        ):
+            shapes[f"{name}.{part}.weight"] = (rows, columns)
+        for norm in norms:
+            shapes[f"{name}.{norm}.weight"] = (UNITS,)
+        if model_type == "qwen2":
+            for part, rows in (("q", 24), ("k", 8), ("v", 8)):
+                shapes[f"{name}.self_attn.{part}_proj.bias"] = (rows,)
+        if model_type == "qwen3":
+            for part in ("q_norm", "k_norm"):
+                shapes[f"{name}.self_attn.{part}.weight"] = (4,)
+    return config, shapes
+
+
 def write(folder, kind, *, settings=(), drop=(), more=(), dtype="float32"):
     """Write a folder of a kind.
 

@@ -37,6 +37,18 @@ def test_each_block_may_have_its_own_rate():
     assert rates_of((0.25, 0.0, 0.5)) == [0.25, 0.0, 0.5]
 
 
+def test_each_block_may_have_an_attention_of_its_own():
+    attention = [{"sliding_window": 2}, {}, {"num_kv_heads": 1}]
+    stack = make_stack(EncoderBlock, 3, {**BLOCK, "attention": attention})
+    assert [block.attention for block in stack.blocks] == attention
+
+
+def test_attentions_of_another_number_are_refused():
+    block = {**BLOCK, "attention": [{}, {}]}
+    with pytest.raises(ValueError, match=r"each of the 3 layers.*2 of them"):
+        make_stack(EncoderBlock, 3, block)
+
+
 @pytest.mark.parametrize(
     ("given", "message"),
     [

@@ -17,6 +17,7 @@ MODIFIERS = [
         modifiers.Rotary,
         {"base": 50.0, "fraction": 0.5, "offset": 3, "interleaved": True},
     ),
+    (modifiers.Rotary, {"scaling": {"kind": "linear", "factor": 3.0}}),
     (modifiers.ALiBi, {}),
     (
         modifiers.RelativeBias,

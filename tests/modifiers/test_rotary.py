@@ -25,6 +25,68 @@ def test_turns_each_pair_by_position_times_frequency(interleaved, rng):
         np.testing.assert_allclose(turned[..., b], number.imag, rtol=1e-5)
 
 
+def slowed(frequency, *, factor, low, high, original_length):
+    """Llama 3's frequencies, as its reference code parts them."""
+    length = 2 * np.pi / frequency
+    if length < original_length / high:
+        return frequency
+    if length > original_length / low:
+        return frequency / factor
+    smooth = (original_length / length - low) / (high - low)
+    return (1 - smooth) * frequency / factor + smooth * frequency
+
+
+def test_llama_lowers_the_frequencies_of_few_turns(rng):
+    numbers = {"factor": 4.0, "low": 0.5, "high": 3.0, "original_length": 25}
+    query = rng.normal(size=(1, 2, 3, 8))
+    positions = np.array([[5, 9]])
+    modifier = built(8, base=100.0, scaling={"kind": "llama3", **numbers})
+    turned = modifier.query_heads(tf.constant(query), tf.constant(positions))
+    old = 100.0 ** (-np.arange(4) / 4)
+    new = [slowed(frequency, **numbers) for frequency in old]
+    # All three ways are gone.
+    assert new[0] == old[0]
+    assert old[1] / 4 < new[1] < old[1]
+    assert new[3] == old[3] / 4
+    for pair, frequency in enumerate(new):
+        number = query[..., pair] + 1j * query[..., pair + 4]
+        number *= np.exp(1j * frequency * positions)[..., None]
+        np.testing.assert_allclose(turned[..., pair], number.real, rtol=1e-5)
+
+
+def test_linear_scaling_is_as_if_positions_were_nearer(rng):
+    key = tf.constant(rng.normal(size=(1, 2, 1, 6)))
+    near = built(6).key_heads(key, tf.constant([[1, 4]]))
+    scaling = {"kind": "linear", "factor": 3.0}
+    far = built(6, scaling=scaling).key_heads(key, tf.constant([[3, 12]]))
+    np.testing.assert_allclose(far, near, rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("scaling", "message"),
+    [
+        ({"kind": "yarn", "factor": 2.0}, "kind and all its numbers.*yarn"),
+        ({"kind": "linear"}, "kind and all its numbers.*linear"),
+        ({"kind": "linear", "factor": 2.0, "low": 1.0}, "all its numbers"),
+        ({"kind": "linear", "factor": 0.0}, "`factor` must be a number above"),
+        (
+            {
+                "kind": "llama3",
+                "factor": 2.0,
+                "low": 4.0,
+                "high": 4.0,
+                "original_length": 8,
+            },
+            "`high` must be the greater",
+        ),
+    ],
+    ids=["unknown", "too_few", "too_many", "no_factor", "no_range"],
+)
+def test_rejects_a_scaling_without_meaning(scaling, message):
+    with pytest.raises(ValueError, match=message):
+        Rotary(scaling=scaling)
+
+
 def test_a_fraction_leaves_the_last_features_alone(rng):
     key = rng.normal(size=(1, 2, 1, 6)).astype("float32")
     turned = built(6, fraction=1 / 3).key_heads(

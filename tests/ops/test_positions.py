@@ -27,6 +27,16 @@ def test_angles_are_position_times_frequency():
             np.testing.assert_allclose(angles[0, i, pair], expected, rtol=1e-6)
 
 
+def test_angles_are_lowered_by_a_scaling():
+    positions = np.array([[2, 5]])
+    scaling = {"kind": "linear", "factor": 4.0}
+    np.testing.assert_allclose(
+        rotary_angles(positions, 3, scaling=scaling),
+        rotary_angles(positions, 3) / 4,
+        rtol=1e-6,
+    )
+
+
 def test_angles_of_far_positions_are_exact_to_float32():
     angles = rotary_angles(np.array([[131071, 131072]]), 2)
     assert angles.dtype == "float32"

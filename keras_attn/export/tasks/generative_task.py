@@ -9,6 +9,8 @@ from keras_attn.decoding.protocol import GenerativeModel
 from keras_attn.decoding.scoring import score
 from keras_attn.export.graph import request_text
 from keras_attn.export.graph import row_options
+from keras_attn.export.graph.answer_text import readable
+from keras_attn.export.graph.answer_text import spell
 from keras_attn.export.graph.invalid_rows import blank_invalid
 from keras_attn.export.graph.padded_batches import compiled
 from keras_attn.export.graph.search import Search
@@ -85,6 +87,14 @@ class GenerativeTask(Task):
         inputs, start_id = self.prepare(*inputs)
         return self.model.encode(inputs, self.search.max_length), start_id
 
+    def earlier(self, *inputs):
+        """Tokens before the first ones, for a search that counts them.
+
+        Returns:
+            (batch, length) int32 with -1 for none; None if there are none.
+        """
+        return None
+
     @abc.abstractmethod
     def example_inputs(self) -> tuple[Sequence[bytes], Sequence[bytes]]:
         """Inputs that can be answered, and odd ones."""
@@ -158,9 +168,8 @@ class GenerativeTask(Task):
             valid, truncated: (batch,) booleans.
             outputs: Further outputs, (batch, ...).
         """
-        # A model may know more ids than the tokenizer.
-        most = self.tokenizer.vocabulary_size - 1
-        text = self._detokenize(tf.minimum(tokens, most))
+        tokens = readable(self.tokenizer, tokens, self.search.end_ids)
+        text = self._detokenize(tokens)
         outputs = {"text": text, "truncated": truncated, **outputs}
         return blank_invalid(outputs, valid)
 
@@ -227,12 +236,17 @@ class GenerativeTask(Task):
 
     def _find(self, *inputs):
         *inputs, limits = inputs
-        return self.search.find(*self._begin(*inputs), limits)
+        state, start_id = self._begin(*inputs)
+        prompt = self.earlier(*inputs)
+        return self.search.find(state, start_id, limits, prompt)
 
     def _draw(self, *inputs):
         *inputs, limits, temperature, seed = inputs
         state, start_id = self._begin(*inputs)
-        return self.search.draw(state, start_id, limits, temperature, seed)
+        prompt = self.earlier(*inputs)
+        return self.search.draw(
+            state, start_id, limits, temperature, seed, prompt
+        )
 
     def _xla_signatures(self):
         if not self.xla:
@@ -282,10 +296,3 @@ class GenerativeTask(Task):
             self.INPUT: text_column(*inputs),
             "answer": text_column(*answers[: len(inputs)]),
         }
-
-
-def spell(tokenizer: Tokenizer, ids, real):
-    """Each token as text: (batch, length) strings, empty where not real."""
-    ids = tf.minimum(ids, tokenizer.vocabulary_size - 1)
-    tokens = tokenizer.detokenize(ids[:, :, None], keep_special=True)
-    return tf.where(real, tokens, "")

@@ -4,6 +4,7 @@ import keras
 import tensorflow as tf
 
 from keras_attn.decoding.protocol import continues_prompts
+from keras_attn.decoding.protocol import earlier_tokens
 from keras_attn.export.graph import request_text
 from keras_attn.export.graph.invalid_rows import blank_invalid
 from keras_attn.export.graph.search import Search
@@ -39,7 +40,8 @@ class TextGeneration(GenerativeTask):
         prompt_length: The most tokens that are read; if None, the positions
             that `max_length` leaves, or 512 where none are learned.
         xla: Whether the first two signatures have XLA signatures beside them.
-        **search_options: Further arguments of the search, such as `top_k`.
+        **search_options: Further arguments of the search, such as `top_k`, or
+            `end_id`, one or several, if it is not the tokenizer's END.
     """
 
     VERB = "generate"
@@ -103,6 +105,12 @@ class TextGeneration(GenerativeTask):
 
     def prepare(self, tokens, lengths):
         return self.model.prompt({"tokens": tokens, "lengths": lengths})
+
+    def earlier(self, tokens, lengths):
+        if not self.search.reads_prompts:
+            return None
+        # The last token is the first that is fed.
+        return earlier_tokens({"tokens": tokens, "lengths": lengths - 1})
 
     def begin(self, tokens, lengths):
         if hasattr(self.model, "prefill"):

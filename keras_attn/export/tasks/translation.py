@@ -7,6 +7,7 @@ from keras_attn.base import argument_checks
 from keras_attn.decoding.protocol import GenerativeModel
 from keras_attn.decoding.protocol import continues_prompts
 from keras_attn.export.graph import request_text
+from keras_attn.export.graph.answer_text import spell
 from keras_attn.export.graph.invalid_rows import blank_invalid
 from keras_attn.export.graph.search import Search
 from keras_attn.export.graph.shared_function import shared_function
@@ -15,7 +16,6 @@ from keras_attn.export.graph.signature import text_column
 from keras_attn.export.settings import example_texts
 from keras_attn.export.settings import tokenizer_checks
 from keras_attn.export.tasks.generative_task import GenerativeTask
-from keras_attn.export.tasks.generative_task import spell
 from keras_attn.text.layouts import source_row
 from keras_attn.text.tokenizer import Tokenizer
 
@@ -44,7 +44,8 @@ class Translation(GenerativeTask):
         source_start: Whether sources begin with START, as BART's do.
         reverse_source: Whether sources are read backwards, END still last.
         xla: Whether the first two signatures have XLA signatures beside them.
-        **search_options: Further arguments of the search, such as `width`.
+        **search_options: Further arguments of the search, such as `width`, or
+            `end_id`, one or several, if it is not the tokenizer's END.
     """
 
     VERB = "translate"

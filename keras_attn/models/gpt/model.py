@@ -9,7 +9,10 @@ from keras_attn.base.state import State
 from keras_attn.blocks.decoder import DecoderBlock
 from keras_attn.embeddings.token import TokenEmbedding
 from keras_attn.models import prompts
+from keras_attn.models.gpt import from_gemma2
 from keras_attn.models.gpt import from_gpt2
+from keras_attn.models.gpt import from_llama
+from keras_attn.models.gpt.logit_soft_cap import LogitSoftCap
 from keras_attn.models.gpt.presets import PRESETS
 from keras_attn.models.make_stack import make_stack
 from keras_attn.models.preset_model import PresetModel
@@ -21,7 +24,7 @@ class GPT(PresetModel):
 
         x      = E[id(t)] + P[t]
         x      = block(x)                num_layers times, causal
-        logits = E norm(x)
+        logits = E norm(x)               cap · tanh(logits / cap) if capped
 
     The weights of maps that add to the residual path start smaller, times
     1/√(2 · num_layers): the sum of all does not grow with the depth.
@@ -36,8 +39,11 @@ class GPT(PresetModel):
             modifier such as `Rotary` instead.
         norm, normalization, epsilon, activation, use_bias: Of the blocks.
         dropout: Fraction dropped while training.
-        attention: Further arguments of every `MultiHeadAttention`.
+        attention: Further arguments of every `MultiHeadAttention`; or a
+            list of each layer's, such as windows that alternate.
         tie_embeddings: Whether E is the matrix of the logits as well.
+        scale_embedding: Whether E is multiplied by √units on the way in.
+        logit_soft_cap: What bounds the logits smoothly; None for nothing.
         pad_id: The id that is padding; None if none is.
 
     Call arguments:
@@ -55,7 +61,14 @@ class GPT(PresetModel):
     """
 
     presets = PRESETS
-    readers: ClassVar = {"gpt2": from_gpt2.read}
+    readers: ClassVar = {
+        "gpt2": from_gpt2.read,
+        "llama": from_llama.read,
+        "mistral": from_llama.read,
+        "qwen2": from_llama.read,
+        "qwen3": from_llama.read,
+        "gemma2": from_gemma2.read,
+    }
 
     def __init__(
         self,
@@ -73,8 +86,10 @@ class GPT(PresetModel):
         activation="gelu_tanh",
         use_bias: bool = True,
         dropout: float = 0.1,
-        attention: dict | None = None,
+        attention: dict | list | None = None,
         tie_embeddings: bool = True,
+        scale_embedding: bool = False,
+        logit_soft_cap: float | None = None,
         pad_id: int | None = 0,
         dtype=None,
         **kwargs,
@@ -94,7 +109,7 @@ class GPT(PresetModel):
         embedding = TokenEmbedding(
             vocabulary_size,
             units,
-            scale=False,
+            scale=scale_embedding,
             pad_id=pad_id,
             embeddings_initializer=normal.clone(),
             name="embedding",
@@ -119,14 +134,22 @@ class GPT(PresetModel):
                 vocabulary_size, use_bias=False, name="logits", dtype=dtype
             )
 
+        soft_cap = None
+        if logit_soft_cap is not None:
+            soft_cap = LogitSoftCap(
+                logit_soft_cap, name="logit_soft_cap", dtype=dtype
+            )
+
         tokens = keras.Input((None,), dtype="int32", name="tokens")
         x = stack(embedding(tokens))
         _shrink_residual_maps(stack.blocks)
         logits = project(x) if project else embedding(x, reverse=True)
+        logits = soft_cap(logits) if soft_cap else logits
         super().__init__(tokens, logits, dtype=dtype, **kwargs)
         self.embedding = embedding
         self.stack = stack
         self.project = project
+        self.soft_cap = soft_cap
 
     def call(self, inputs, training=None, mask=None, **kwargs):
         if not _is_packed(inputs):
@@ -235,7 +258,8 @@ class GPT(PresetModel):
 
     def _logits(self, x):
         project = self.project
-        return project(x) if project else self.embedding(x, reverse=True)
+        logits = project(x) if project else self.embedding(x, reverse=True)
+        return self.soft_cap(logits) if self.soft_cap else logits
 
     def _read(self, inputs):
         if _is_packed(inputs):

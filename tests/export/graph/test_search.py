@@ -5,6 +5,7 @@ import tensorflow as tf
 from keras_attn import decoding
 from keras_attn.export.graph.search import Search
 from tests.decoding import markov
+from tests.decoding import transformers_rule
 
 ROWS, VOCABULARY, START, LENGTH = 4, 5, 3, 6
 
@@ -178,6 +179,58 @@ def test_draws_keep_the_options_that_sampling_has(table):
     assert not np.isin(never["tokens"], [1, 2]).any()
 
 
+@pytest.mark.parametrize("name", ["greedy", "beam", "sample"])
+def test_any_of_several_ends_is_counted_once(rng, name):
+    table = markov.tables(rng, 20, VOCABULARY)
+    found = run(search(name, end_id=[2, markov.END]).find, table)
+    ends = set()
+    for row, tokens in enumerate(found["tokens"].tolist()):
+        places = [x for x, token in enumerate(tokens) if token in (2, 0)]
+        length = min([place + 1 for place in places] + [LENGTH])
+        assert found["lengths"][row] == length
+        assert set(tokens[length:]) <= {2}
+        ends.add(tokens[length - 1])
+        np.testing.assert_allclose(
+            found["log_probability"][row],
+            log_probability(table[row], tokens[:length]),
+            rtol=1e-5,
+        )
+    assert {0, 2} <= ends
+
+
+@pytest.mark.parametrize("name", ["greedy", "beam", "sample"])
+def test_prompts_count_for_a_search_that_reads_them(table, name):
+    made = search(name, no_repeat_ngram_size=1)
+    assert made.reads_prompts and not search(name).reads_prompts
+    prompt = np.array([[1, -1], [2, 4], [4, 1], [-1, 2]], "int32")
+
+    def find(state, start_id, limits, prompt):
+        return made.find(state, start_id, limits, prompt)
+
+    def draw(state, start_id, limits, prompt):
+        heat = tf.ones(tf.shape(limits)[0])
+        seed = tf.zeros_like(limits, tf.int64)
+        return made.draw(state, start_id, limits, heat, seed, prompt)
+
+    for method in (find, draw):
+        tokens = run(method, table, prompt)["tokens"]
+        for row in range(ROWS):
+            new = until_end(tokens[row])
+            assert not {*prompt[row], START} & {*new}
+            assert len(new) == len({*new})
+
+
+def test_beams_may_follow_the_rule_of_transformers(table):
+    options = {"width": 3, "length_penalty": -1.0, "early_stopping": True}
+    found = run(search("beam", rule="huggingface", **options).find, table)
+    for row, tokens in enumerate(found["tokens"].tolist()):
+        answers = transformers_rule.beam(
+            table[row], START, max_length=LENGTH, end_ids=[0], **options
+        )
+        assert tokens == answers[0][0]
+    check_scores(found, table)
+
+
 def test_no_row_is_no_trouble(table):
     for name in ("greedy", "sample", "beam"):
         assert run(search(name).find, table[:0])["tokens"].shape == (0, LENGTH)
@@ -187,10 +240,14 @@ def test_settings_without_meaning_are_refused():
     with pytest.raises(ValueError, match="must be one of"):
         search("best")
     with pytest.raises(
-        ValueError, match=r"takes forbidden_ids, forced_end_id\."
+        ValueError, match=r"takes begin_forbidden_ids, .*penalty\. Rec"
     ):
         search("greedy", width=2)
     with pytest.raises(ValueError, match="Received: num_results"):
         search("beam", num_results=2)
+    with pytest.raises(ValueError, match="`begin_forbidden_ids` must be an"):
+        search("greedy", begin_forbidden_ids=["<s>"])
+    with pytest.raises(ValueError, match="`end_id` must be an integer"):
+        search("greedy", end_id="</s>")
     with pytest.raises(ValueError, match="`top_k` must be a number"):
         search("sample", top_k=[1, 2])

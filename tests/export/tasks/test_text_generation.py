@@ -86,6 +86,66 @@ def test_the_server_answers_as_python_does(writer, expected):
         assert_same(outputs, {k: v[rows] for k, v in expected.items()})
 
 
+def test_settings_of_a_hugging_face_folder_are_served(tmp_path):
+    ends = [TARGET("z").numpy().item(), TARGET.end_id]
+    settings = decoding.search_settings(
+        {
+            "num_beams": 3,
+            "length_penalty": 2.0,
+            "early_stopping": True,
+            "eos_token_id": ends,
+            "repetition_penalty": 1.3,
+            "no_repeat_ngram_size": 2,
+            "suppress_tokens": [0],
+            "min_new_tokens": 2,
+            "max_new_tokens": 5,
+        },
+        {},
+    )
+    model = writers.gpt()
+    task = TextGeneration(model, tokenizer=TARGET, **settings)
+    verbs = ("generate", "generate_with_options")
+    folder = served.save(task, tmp_path / "model", *verbs)
+    assert not served.other_ops(folder)
+    options = {
+        "max_length": np.full([len(TEXTS)], 5, "int32"),
+        "temperature": np.zeros([len(TEXTS)], "float32"),
+        "seed": np.zeros([len(TEXTS)], "int64"),
+    }
+    requests = ({"text": TEXTS}, {"text": TEXTS, **options})
+    answers = served.ask(folder, list(zip(verbs, requests, strict=True)))
+    prompts = read(TEXTS[READABLE])
+    beams, _ = decoding.generate(model, prompts, **settings)
+    constraints = {
+        name: settings[name]
+        for name in ("repetition_penalty", "no_repeat_ngram_size", "min_length")
+    }
+    cold = decoding.generate(
+        model,
+        prompts,
+        max_length=5,
+        end_id=ends,
+        forbidden_ids=[0],
+        **constraints,
+    )
+    for answer, tokens in zip(answers, (beams[:, 0], cold), strict=True):
+        assert answer["valid"].tolist() == VALID
+        for row, prompt, written in zip(
+            READABLE, prompts.to_list(), tokens.numpy().tolist(), strict=True
+        ):
+            places = [x for x, token in enumerate(written) if token in ends]
+            length = min([place + 1 for place in places] + [5])
+            text = [x for x in written[:length] if x not in ends]
+            wanted = TARGET.detokenize(text).numpy()
+            assert answer["text"][row] == wanted
+            np.testing.assert_allclose(
+                answer["score"][row],
+                log_probability(model, prompt, written[:length]),
+                atol=1e-5,
+            )
+    assert len({*answers[0]["text"]}) > 3
+
+
 def test_every_op_is_core_and_none_is_xlas(writer):
     assert not served.other_ops(writer.folder)
 

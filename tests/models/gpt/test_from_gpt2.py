@@ -108,7 +108,7 @@ def test_reads_names_with_and_without_prefix(prefix, tmp_path):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"model_type": "llama"}, "model_type='llama'; GPT reads"),
+        ({"model_type": "opt"}, "model_type='opt'; GPT reads"),
         ({"activation_function": "swish9"}, "activation_function='swish9'"),
         ({"scale_attn_weights": False}, "scale_attn_weights=False"),
         (

@@ -7,6 +7,7 @@ from keras_attn.decoding import generate
 from keras_attn.decoding import greedy
 from keras_attn.models.gpt.model import GPT
 from keras_attn.modifiers import Rotary
+from keras_attn.modifiers import SoftCap
 from keras_attn.training import MaskedCrossentropy
 from tests.contract import check_model
 from tests.models.stepping import ops_of
@@ -14,6 +15,7 @@ from tests.models.stepping import set_random
 from tests.models.stepping import step_through
 
 SIZES = {"num_layers": 2, "num_heads": 4, "units": 8, "hidden_dim": 5}
+LINEAR = {"kind": "linear", "factor": 2.0}
 KINDS = {
     "plain": {},
     "untied": {"tie_embeddings": False, "pad_id": None},
@@ -37,6 +39,26 @@ KINDS = {
         "use_bias": False,
         "attention": {"num_kv_heads": 1, "modifiers": ["rotary"]},
     },
+    "gemma": {
+        "num_layers": 2,
+        "position": None,
+        "norm": "both",
+        "normalization": "rms",
+        "activation": "geglu_tanh",
+        "use_bias": False,
+        "scale_embedding": True,
+        "logit_soft_cap": 2.0,
+        "attention": [
+            {
+                "sliding_window": 3,
+                "num_kv_heads": 2,
+                "use_bias": True,
+                "use_output_bias": False,
+                "modifiers": ["rotary"],
+            },
+            {"modifiers": [SoftCap(1.5), Rotary(scaling=LINEAR)]},
+        ],
+    },
     "post_sine_gate": {
         "norm": "post",
         "position": "sine",
@@ -58,11 +80,14 @@ def tokens(rng):
     return rng.integers(1, 11, size=(3, LENGTH))
 
 
-@pytest.mark.parametrize("kind", ["plain", "relative"])
+@pytest.mark.parametrize("kind", ["plain", "relative", "gemma"])
 def test_contract(kind, tokens, tmp_path):
+    given = {"vocabulary_size": 11, "dropout": 0.1, **KINDS[kind]}
+    if isinstance(given.get("attention"), list):
+        given["attention"] = given["attention"][:1]
     check_model(
         GPT,
-        {**ONE_LAYER, "vocabulary_size": 11, "dropout": 0.1, **KINDS[kind]},
+        {**given, **ONE_LAYER},
         tokens,
         tmp_path=tmp_path,
         padded=("",),
@@ -73,7 +98,7 @@ def test_contract(kind, tokens, tmp_path):
 @pytest.mark.parametrize("kind", KINDS)
 def test_steps_equal_the_forward_pass(kind, tokens, rng):
     # That layers keep their caches apart is seen in two kinds.
-    deep = {} if kind in ("plain", "window") else {"num_layers": 1}
+    deep = {} if kind in ("plain", "window", "gemma") else {"num_layers": 1}
     model = make(rng, **KINDS[kind], **deep)
     full = model(tokens)
     assert full.shape == (3, LENGTH, 11)
@@ -87,7 +112,9 @@ def test_steps_equal_the_forward_pass(kind, tokens, rng):
     assert {leaf.shape[0] for leaf in keras.tree.flatten(state)} == {3}
 
 
-@pytest.mark.parametrize("kind", ["plain", "window_alibi", "grouped_rotary"])
+@pytest.mark.parametrize(
+    "kind", ["plain", "window_alibi", "grouped_rotary", "gemma"]
+)
 @pytest.mark.parametrize(
     "form", ["ragged", "filled_up", "dictionary", "lengths"]
 )
@@ -261,8 +288,40 @@ def test_half_precision_is_close(tokens, rng):
     )
 
 
-def test_is_saved_with_its_modifiers(tokens, rng, tmp_path):
-    model = make(rng, **KINDS["relative"])
+def test_the_logits_are_capped_in_every_way(tokens, rng):
+    tokens = tokens[:, :4]
+    sizes = {"num_layers": 1, "pad_id": None, "scale_embedding": True}
+    free = make(rng, **sizes)
+    model = make(rng, **sizes, logit_soft_cap=0.5)
+    model.set_weights(free.get_weights())
+    expected = 0.5 * np.tanh(np.asarray(free(tokens), "float64") / 0.5)
+    packed = {"tokens": tokens, "segments": np.ones_like(tokens)}
+    for logits in (
+        model(tokens),
+        model(packed),
+        model.teacher_forced(tokens[:, :0], tokens),
+        step_through(model, model.encode(tokens[:, :0], 4), tokens)[0],
+    ):
+        np.testing.assert_allclose(logits, expected, atol=1e-5)
+
+
+def test_the_embedding_is_scaled_on_the_way_in_alone(tokens, rng):
+    model = make(rng, position=None)
+    scaled = make(rng, position=None, scale_embedding=True)
+    scaled.set_weights(model.get_weights())
+    vectors = scaled.embedding(tokens)
+    np.testing.assert_allclose(
+        vectors, np.sqrt(8) * model.embedding(tokens), rtol=1e-6
+    )
+    np.testing.assert_allclose(
+        scaled.embedding(vectors, reverse=True),
+        model.embedding(vectors, reverse=True),
+    )
+
+
+@pytest.mark.parametrize("kind", ["relative", "gemma"])
+def test_is_saved_with_its_modifiers(kind, tokens, rng, tmp_path):
+    model = make(rng, **KINDS[kind])
     model.save(tmp_path / "gpt.keras")
     loaded = keras.saving.load_model(tmp_path / "gpt.keras")
     assert type(loaded) is GPT

@@ -42,7 +42,8 @@ class Captioning(GenerativeTask):
         fit, value_range: As in training; see `ImageClassification`.
         max_pixels: Larger images are not read.
         xla: Whether the first two signatures have XLA signatures beside them.
-        **search_options: Further arguments of the search, such as `width`.
+        **search_options: Further arguments of the search, such as `width`, or
+            `end_id`, one or several, if it is not the tokenizer's END.
     """
 
     VERB = "caption"

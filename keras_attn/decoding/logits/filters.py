@@ -4,7 +4,7 @@ import math
 
 import tensorflow as tf
 
-from keras_attn.decoding.chunked_top_k import likeliest
+from keras_attn.decoding.logits.chunked_top_k import likeliest
 
 # Up to so many tokens, sorting them is quicker than a search for the level at
 # which they are cut. Whole rows of 50,000 take fifty times as long to sort.

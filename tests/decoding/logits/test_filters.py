@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from keras_attn.decoding.filters import keep_min_p
-from keras_attn.decoding.filters import keep_top
-from keras_attn.decoding.filters import penalise
+from keras_attn.decoding.logits.filters import keep_min_p
+from keras_attn.decoding.logits.filters import keep_top
+from keras_attn.decoding.logits.filters import penalise
 
 ROWS = 6
 

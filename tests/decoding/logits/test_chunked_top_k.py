@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from keras_attn.decoding.chunked_top_k import CHUNK
-from keras_attn.decoding.chunked_top_k import in_chunks
-from keras_attn.decoding.chunked_top_k import likeliest
+from keras_attn.decoding.logits.chunked_top_k import CHUNK
+from keras_attn.decoding.logits.chunked_top_k import in_chunks
+from keras_attn.decoding.logits.chunked_top_k import likeliest
 
 
 @pytest.mark.parametrize("jit_compile", [False, True], ids=["graph", "xla"])

@@ -1,0 +1,1 @@
+"""The rules by which beam search keeps and ranks its beams."""
