@@ -79,7 +79,7 @@ def relative_error(found, expected):
     return np.linalg.norm(found - expected) / np.linalg.norm(expected)
 
 
-def greedy_of_both(model, peer, source, *, start_id):
+def texts_of_both(model, peer, source, *, start_id, num_beams=1):
     """What ours and theirs write, up to the end.
 
     Random models rarely end, so the end is a token that they do write.
@@ -89,22 +89,31 @@ def greedy_of_both(model, peer, source, *, start_id):
         peer: Theirs, whose settings name no end.
         source: `Rows`.
         start_id: What ours is to start with.
+        num_beams: For a search with beams, 2 or more.
 
     Returns:
         Two lists of lists of ids, and the end.
     """
-    free = _their_texts(peer, source)
+    peer.generation_config.eos_token_id = None
+    free = _their_texts(peer, source, num_beams)
     written = {token for text in free for token in text}
-    end_id = max(sorted(written), key=lambda token: _places(token, free))
-    peer.generation_config.eos_token_id = end_id
-    expected = _their_texts(peer, source)
+    # Beams that may end take other ways, so the likeliest end may be none.
+    for end_id in sorted(written, key=lambda token: -_places(token, free)):
+        peer.generation_config.eos_token_id = end_id
+        expected = _their_texts(peer, source, num_beams)
+        if _places(end_id, expected) > 1:
+            break
+    beams = {"search": "beam", "rule": "huggingface", "width": num_beams}
     found = generate(
         model,
         source.ragged(),
         max_length=NUM_TOKENS,
         start_id=start_id,
         end_id=end_id,
+        # Theirs divides by the length unless it is told not to.
+        **(beams | {"length_penalty": 1.0} if num_beams > 1 else {}),
     )
+    found = found[0][:, 0] if num_beams > 1 else found
     found = [_up_to(end_id, row) for row in found.numpy().tolist()]
     return found, [_up_to(end_id, row) for row in expected], end_id
 
@@ -115,7 +124,7 @@ def check_varied(answers):
     assert len({token for text in answers for token in text}) > 4, answers
 
 
-def _their_texts(peer, source):
+def _their_texts(peer, source, num_beams=1):
     import torch
 
     ids, mask = source.padded()
@@ -123,7 +132,7 @@ def _their_texts(peer, source):
         torch.tensor(ids),
         attention_mask=torch.tensor(mask),
         max_new_tokens=NUM_TOKENS,
-        num_beams=1,
+        num_beams=num_beams,
         do_sample=False,
     )
     return texts[:, 1:].tolist()

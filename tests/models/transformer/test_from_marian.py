@@ -10,9 +10,9 @@ from tests.models.seq2seq import SOURCE_LENGTHS
 from tests.models.seq2seq import TARGET_LENGTHS
 from tests.models.seq2seq import Rows
 from tests.models.seq2seq import check_varied
-from tests.models.seq2seq import greedy_of_both
 from tests.models.seq2seq import logits_of_both
 from tests.models.seq2seq import relative_error
+from tests.models.seq2seq import texts_of_both
 
 TWO = {"share_encoder_decoder_embeddings": False, "decoder_vocab_size": 15}
 SETTINGS = {
@@ -98,7 +98,7 @@ def test_half_precision_is_close_to_hugging_face(rng, tmp_path):
 
 
 @pytest.mark.peers
-def test_greedy_texts_equal_hugging_face(rng, tmp_path):
+def test_texts_equal_hugging_face(rng, tmp_path):
     sizes = {"vocab_size": 31, "d_model": 16, "eos_token_id": None}
     config = config_of(
         **{**SETTINGS["published"], **sizes, "forced_eos_token_id": 6}
@@ -106,10 +106,13 @@ def test_greedy_texts_equal_hugging_face(rng, tmp_path):
     peer = peers.make("MarianMTModel", config, tmp_path, change=vivid)
     model = Transformer.from_huggingface(tmp_path)
     source, _ = rows_for(config, rng)
-    found, expected, end_id = greedy_of_both(model, peer, source, start_id=14)
-    assert found == expected
-    check_varied(expected)
-    assert {answer[-1] for answer in expected} == {end_id, 6}
+    for num_beams in (1, 3):
+        found, expected, end_id = texts_of_both(
+            model, peer, source, start_id=14, num_beams=num_beams
+        )
+        assert found == expected
+        check_varied(expected)
+        assert {answer[-1] for answer in expected} == {end_id, 6}
 
 
 def test_one_embedding_or_two(tmp_path):

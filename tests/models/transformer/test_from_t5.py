@@ -9,9 +9,9 @@ from tests.models.seq2seq import SOURCE_LENGTHS
 from tests.models.seq2seq import TARGET_LENGTHS
 from tests.models.seq2seq import Rows
 from tests.models.seq2seq import check_varied
-from tests.models.seq2seq import greedy_of_both
 from tests.models.seq2seq import logits_of_both
 from tests.models.seq2seq import relative_error
+from tests.models.seq2seq import texts_of_both
 
 FLAN = {"feed_forward_proj": "gated-gelu", "tie_word_embeddings": False}
 SETTINGS = {
@@ -98,14 +98,17 @@ def test_half_precision_is_close_to_hugging_face(settings, rng, tmp_path):
 
 @pytest.mark.peers
 @pytest.mark.parametrize("settings", [{}, FLAN], ids=["first", "flan"])
-def test_greedy_texts_equal_hugging_face(settings, rng, tmp_path):
+def test_texts_equal_hugging_face(settings, rng, tmp_path):
     sizes = {"vocab_size": 31, "d_model": 16, "eos_token_id": None}
     config, peer = make({**settings, **sizes}, tmp_path, vivid=True)
     model = Transformer.from_huggingface(tmp_path)
     source, _ = rows_for(config, rng)
-    found, expected, _ = greedy_of_both(model, peer, source, start_id=0)
-    assert found == expected
-    check_varied(expected)
+    for num_beams in (1, 3):
+        found, expected, _ = texts_of_both(
+            model, peer, source, start_id=0, num_beams=num_beams
+        )
+        assert found == expected
+        check_varied(expected)
 
 
 def test_weights_are_read_from_their_tensors(tmp_path):
