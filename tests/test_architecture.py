@@ -214,6 +214,7 @@ NO_REFERENCE = {
             *("augment", "auto_lengths", "batches", "captioning"),
             *("count_too_long", "decode_image", "image_classification"),
             *("language_model", "phrases", "sequence_regression"),
+            "Preprocessing",
         )
     },
     **{

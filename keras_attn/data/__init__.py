@@ -7,7 +7,7 @@ Sources of texts    text_lines, text_documents, parallel_lines, tab_separated,
                     tfds_translate_folder, phrases, emoji_phrases
 Sources of images   image_folder, class_names, captions, idx, decode_image,
                     tfds_image_folder, digits, digit_scenes,
-                    scene_questions, scene_answers
+                    scene_questions, scene_answers, Preprocessing
 Any source          arrays, from_tfds, load
 Tasks               translation, language_model, masked_language_model,
                     text_classification, question_answering,
@@ -60,8 +60,10 @@ from keras_attn.data.tasks.text_classification import text_classification
 from keras_attn.data.tasks.translation import translation
 from keras_attn.data.tasks.visual_questions import visual_questions
 from keras_attn.image.decode import decode_image
+from keras_attn.image.preprocessing import Preprocessing
 
 __all__ = [
+    "Preprocessing",
     "arrays",
     "augment",
     "auto_lengths",

@@ -73,7 +73,7 @@ def read(folder: pathlib.Path) -> dict:
             "supported, because a served model takes images of one size."
         )
     method = config["resample"]
-    if method not in _METHODS:
+    if method not in list(_METHODS):
         raise ValueError(
             f"{path} has resample={method!r}; supported are "
             + ", ".join(f"{key} ({name})" for key, name in _METHODS.items())
@@ -134,8 +134,9 @@ def _kind(path, given):
             )
         return found[1]
     model = _read_json(path.with_name("config.json"))
-    model = model.get("encoder") or model
-    return "DeiT" if model.get("model_type") == "deit" else "ViT"
+    parts = model, model.get("encoder")
+    kinds = [part.get("model_type") for part in parts if isinstance(part, dict)]
+    return "DeiT" if "deit" in kinds else "ViT"
 
 
 def _size(path, key, config):

@@ -92,6 +92,7 @@ def test_what_is_not_done_changes_nothing(tmp_path):
         ({"do_resize": False}, "do_resize=False; only true"),
         ({"resample": 0}, r"resample=0; supported are 1 \(lanczos3\), 2"),
         ({"resample": "cubic"}, "resample='cubic'"),
+        ({"resample": [2]}, r"resample=\[2\]"),
         ({"size": {"longest_edge": 8}}, "size={'longest_edge': 8}"),
         ({"size": {"shortest_edge": 8}}, "without do_center_crop"),
         ({"size": [8, 8]}, r"size=\[8, 8\]"),

@@ -55,7 +55,8 @@ class Settings:
     def choose(self, field: str, choices: dict, default: str):
         """Translate a field by a table; another value is refused."""
         value = self.config.get(field, default)
-        if value not in choices:
+        # A list, unlike a set, may be asked for what cannot be hashed.
+        if value not in list(choices):
             raise ValueError(
                 f"{self.says(field)}; supported are {sorted(choices)}."
             )

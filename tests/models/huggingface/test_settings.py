@@ -12,11 +12,11 @@ def settings(section="", **config):
 
 
 def test_messages_name_the_file_and_the_whole_field():
-    inner = settings("encoder.", size="big", act="sin", on=True)
+    inner = settings("encoder.", size="big", act=["sin"], on=True)
     for ask, message in (
         (lambda: inner.setting("size"), "encoder.size='big', which should be"),
         (lambda: inner.setting("depth"), "no field 'encoder.depth'"),
-        (lambda: inner.activation("act", "gelu"), "encoder.act='sin'; supp"),
+        (lambda: inner.activation("act", "gelu"), r"encoder.act=\['sin'\]; s"),
         (lambda: inner.expect(on=False), "encoder.on=True; only False is"),
     ):
         with pytest.raises(ValueError, match=f"config.json has .*{message}"):
