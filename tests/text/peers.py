@@ -1,8 +1,11 @@
 """Tokenizers of Hugging Face's library, set up as published files are."""
 
+import functools
+import json
 import random
 import unicodedata
 
+import tensorflow as tf
 import tokenizers
 from tokenizers import AddedToken
 from tokenizers import Regex
@@ -13,6 +16,7 @@ from tokenizers import pre_tokenizers
 from tokenizers import processors
 from tokenizers import trainers
 
+from keras_attn.text import Tokenizer
 from tests.text.real_text import sentences
 
 LLAMA3, QWEN2 = (
@@ -68,20 +72,17 @@ def byte_level(
 
 def without_merges(peer):
     """Take the last merges away: their tokens are found as words alone."""
-    model = peer.model
-    state = eval_state(peer)
+    state = model_of(peer)
     peer.model = models.BPE(
         state["vocab"],
         [tuple(merge) for merge in state["merges"][:-200]],
         ignore_merges=True,
     )
-    del model
     return peer
 
 
-def eval_state(peer):
-    import json
-
+def model_of(peer):
+    """The model as its file has it."""
     return json.loads(peer.to_str())["model"]
 
 
@@ -105,16 +106,13 @@ def characters(
         vocab_size=1500, limit_alphabet=300, show_progress=False
     )
     pupil.train_from_iterator(lines, trainer)
-    state = eval_state(pupil)
+    state = model_of(pupil)
     tokens = ["<unk>", "<s>", "</s>", *(BYTES if byte_fallback else ())]
     tokens += ["▁"] + [t for t in state["vocab"] if t != "▁"]
-    for run in ("\n\n", "▁▁", "▁▁▁▁"):
+    for run in ("\n", "\n\n", "▁▁", "▁▁▁▁", "▁▁▁", "\n\n\n", "▁▁▁▁▁"):
         if run not in tokens:
             tokens.append(run)
-    merges = [tuple(merge) for merge in state["merges"]]
-    if "\n" in tokens:
-        merges.append(("\n", "\n"))
-    merges += [("▁", "▁"), ("▁▁", "▁▁")]
+    merges = every_split(tokens)
     peer = tokenizers.Tokenizer(
         models.BPE(
             {token: number for number, token in enumerate(tokens)},
@@ -145,6 +143,23 @@ def characters(
     )
     peer.add_tokens(list(added))
     return peer
+
+
+def every_split(tokens):
+    """Merges of a SentencePiece model, as its converter writes them.
+
+    SentencePiece has no merges, only tokens in order. Every way to put a token
+    together is a merge, of the token's rank, even where its parts come later.
+    """
+    ids = {token: number for number, token in enumerate(tokens)}
+    merges = []
+    for token in tokens:
+        splits = [(token[:i], token[i:]) for i in range(1, len(token))]
+        merges += sorted(
+            (pair for pair in splits if pair[0] in ids and pair[1] in ids),
+            key=lambda pair: (ids[pair[0]], ids[pair[1]]),
+        )
+    return merges
 
 
 def roberta(peer):
@@ -237,17 +252,46 @@ CHARACTERS = {
 }
 
 
-def lines_to_learn_from():
-    lines = sentences(6000)
-    return [*lines, *("\n\n".join(lines[i : i + 3]) for i in range(0, 600, 3))]
+@functools.cache
+def lines_to_read():
+    return sentences(20_000)
 
 
 def trained(name):
     """The tokenizer of this name."""
-    lines = lines_to_learn_from()
+    lines = lines_to_read()[:6000]
+    lines += ["\n\n".join(lines[i : i + 3]) for i in range(0, 600, 3)]
     if name in BYTE_LEVEL:
         return byte_level(lines, **BYTE_LEVEL[name], added=ADDED)
     return characters(lines, **CHARACTERS[name](), added=ADDED)
+
+
+def read_back(peer, folder):
+    """The same tokenizer, read by us."""
+    folder.mkdir(exist_ok=True)
+    peer.save(str(folder / "tokenizer.json"))
+    return Tokenizer.from_huggingface(folder)
+
+
+def check_same(peer, ours, count):
+    """Assert that ids and texts are the same, of real texts and odd ones."""
+    texts = [*lines_to_read()[-count:], *fuzzed(3000, peer)]
+    run = tf.function(ours, input_signature=[tf.TensorSpec([None], tf.string)])
+    expected = [
+        each.ids for each in peer.encode_batch(texts, add_special_tokens=False)
+    ]
+    ids = run(tf.constant(texts))
+    found = ids.to_list()
+    for text, row, wanted in zip(texts, found, expected, strict=True):
+        assert row == wanted, text
+    # `tokenizers` writes a token with the prefix of its normalized form.
+    prefixed = peer.token_to_id("Éa")
+    for skip in (True, False):
+        back = ours.detokenize(ids, keep_special=not skip).numpy()
+        wanted = peer.decode_batch(expected, skip_special_tokens=skip)
+        for row, text, other in zip(expected, back, wanted, strict=True):
+            if prefixed not in row:
+                assert text.decode(errors="replace") == other
 
 
 def fuzzed(count, peer):

@@ -1,4 +1,4 @@
-"""Byte-pair encoding as the textbook has it: one word, one rank at a time."""
+"""Byte-pair encoding as the textbook has it: one word, one pair at a time."""
 
 import collections
 from itertools import pairwise
@@ -27,8 +27,15 @@ def encode(word, merges):
     word = list(word)
     while pairs := [pair for pair in pairwise(word) if pair in found]:
         pair = min(pairs, key=found.get)
-        word = _merge(word, pair, found[pair][1])
+        # The first of equals alone: what it makes may be merged before them.
+        place = pairs_at(word).index(pair)
+        word[place : place + 2] = [found[pair][1]]
     return word
+
+
+def pairs_at(word):
+    """The pair that stands at each place."""
+    return list(pairwise(word))
 
 
 def _merge(word, pair, merged):

@@ -14,6 +14,9 @@ from keras_attn.text.segmentation.merge_order import NEVER
 _BITS = NEVER.bit_length()
 # How many neighbours away a pair looks for what could tear it apart.
 _REACH = 4
+# Of pairs that must wait for their turn, one goes at a time where they are
+# nearer than this: what it makes may take its neighbours before theirs.
+_APART = 8
 
 
 class Merges(tf.Module):
@@ -66,11 +69,14 @@ class Merges(tf.Module):
         # An end before the first word: every pair has neighbours then.
         symbols = tf.concat([[self.end], symbols], 0)
         pairs = self._pairs.lookup(self._key(symbols, tf.roll(symbols, -1, 0)))
-        symbols, _ = tf.while_loop(
-            lambda symbols, pairs: tf.reduce_any(_unpack(pairs)[0] < NEVER),
+        words = tf.cumsum(tf.cast(symbols == self.end, tf.int32)) - 1
+        symbols, _, _ = tf.while_loop(
+            lambda symbols, pairs, words: tf.reduce_any(
+                _unpack(pairs)[0] < NEVER
+            ),
             self._merge_once,
-            (symbols, pairs),
-            shape_invariants=(tf.TensorShape([None]), tf.TensorShape([None])),
+            (symbols, pairs, words),
+            shape_invariants=(tf.TensorShape([None]),) * 3,
             parallel_iterations=1,
         )
         return symbols[1:]
@@ -94,17 +100,17 @@ class Merges(tf.Module):
             validate=False,
         )
 
-    def _merge_once(self, symbols, pairs):
+    def _merge_once(self, symbols, pairs, words):
         """One round; `pairs` are packed values of symbols and their next."""
         ranks, *bounds = _unpack(pairs)
-        chosen = _choose(ranks, *bounds)
+        chosen = _choose(words, ranks, *bounds)
         merged = tf.gather(
             tf.constant(self._merged, tf.int64), tf.where(chosen, ranks, 0)
         )
         symbols = tf.where(chosen, merged, symbols)
         keep = tf.where(~tf.roll(chosen, 1, 0))
-        symbols, pairs, is_new = (
-            tf.gather_nd(part, keep) for part in (symbols, pairs, chosen)
+        symbols, pairs, words, is_new = (
+            tf.gather_nd(part, keep) for part in (symbols, pairs, words, chosen)
         )
         # Only the pairs on both sides of a new symbol are new.
         places = tf.where(is_new | tf.roll(is_new, -1, 0))
@@ -113,33 +119,50 @@ class Merges(tf.Module):
         pairs = tf.tensor_scatter_nd_update(
             pairs, places, self._pairs.lookup(self._key(left, right))
         )
-        return symbols, pairs
+        return symbols, pairs, words
 
     def _key(self, left, right):
         return left * (self.end + 1) + right
 
 
-def _choose(ranks, grown_left, grown_right, handicap_kinds):
+def _choose(words, ranks, grown_left, grown_right, handicap_kinds):
     """Which pairs can be merged now: no two of them overlap."""
-    lowest = tf.reduce_min(ranks)
+    lowest = tf.gather(tf.math.segment_min(ranks, words), words)
     # Bounds from below of the rank that takes the right (left) symbol of a
     # pair away: the pair's own, or that of a pair whose left (right) symbol
     # has grown, for which that one was taken from the left (right) before.
     # Both ways are one computation: the second row is mirrored.
     own = tf.stack([ranks, ranks[::-1]])
     grown = tf.stack([grown_left, grown_right[::-1]])
-    bounds = tf.maximum(tf.minimum(own, grown), lowest)
+    bounds = tf.maximum(
+        tf.minimum(own, grown), tf.stack([lowest, lowest[::-1]])
+    )
     for _ in range(_REACH):
         bounds = tf.minimum(own, tf.maximum(grown, tf.roll(bounds, 1, 1)))
     from_left, from_right = tf.unstack(tf.roll(bounds, 1, 1))
     handicaps = tf.gather(HANDICAPS, handicap_kinds)
     is_safe = (ranks + handicaps <= from_left) & (ranks <= from_right[::-1])
     chosen = (is_safe | (ranks == lowest)) & (ranks < NEVER)
+    waiting = chosen & (handicap_kinds == HANDICAPS.index(NEVER))
+    chosen = tf.cond(
+        tf.reduce_any(waiting),
+        lambda: chosen & ~_follows(waiting, words),
+        lambda: chosen,
+    )
     return tf.cond(
         tf.reduce_any(chosen & tf.roll(chosen, 1, 0)),
         lambda: chosen & _is_even_in_run(chosen),
         lambda: chosen,
     )
+
+
+def _follows(waiting, words):
+    """Whether a place is waiting soon after another one of its word."""
+    after = tf.zeros_like(waiting)
+    for step in range(1, _APART):
+        near = waiting[:-step] & (words[:-step] == words[step:])
+        after |= tf.concat([tf.zeros_like(waiting[:step]), near], 0)
+    return waiting & after
 
 
 def _is_even_in_run(chosen):

@@ -1,11 +1,15 @@
 import json
 
+import numpy as np
 import pytest
+import tensorflow as tf
 
 from keras_attn.text import BytePairTokenizer
 from keras_attn.text import Tokenizer
 from keras_attn.text import WordPieceTokenizer
+from keras_attn.text import layouts
 from keras_attn.text.segmentation.byte_letters import BYTE_LETTERS
+from tests import cpp_loader
 
 PIECES = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "Un", "un", "##e", "é"]
 LETTERS = [*BYTE_LETTERS, "hu", "hug"]
@@ -114,12 +118,44 @@ def test_the_one_file_form_is_read(tmp_path):
                 "vocab": {token: place for place, token in enumerate(LETTERS)},
                 "merges": [merge.split() for merge in MERGES],
             },
+            "pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": False},
             "added_tokens": [{"id": 258, "content": "<|endoftext|>"}],
         },
     )
     tokenizer = Tokenizer.from_huggingface(tmp_path)
     assert tokenizer(["hug"]).to_list() == [[257]]
     assert tokenizer.end_id == 258
+
+
+def test_tokenizer_json_wins_over_other_files(bert):
+    tokens = [*PIECES, "Une"]
+    write(
+        bert,
+        tokenizer_json={
+            "model": {
+                "type": "WordPiece",
+                "unk_token": "[UNK]",
+                "vocab": {token: place for place, token in enumerate(tokens)},
+            },
+            "added_tokens": [{"id": 4, "content": "[MASK]", "special": True}],
+            "post_processor": {
+                "type": "BertProcessing",
+                "sep": ["[SEP]", 3],
+                "cls": ["[CLS]", 2],
+            },
+        },
+    )
+    tokenizer = Tokenizer.from_huggingface(bert)
+    assert tokenizer(["Une[MASK]"]).to_list() == [[9, 4]]
+    assert tokenizer.template.ids() == {2, 3}
+    assert [token["content"] for token in tokenizer.added_tokens] == ["[MASK]"]
+
+
+def test_a_prefix_space_comes_from_the_settings(gpt2):
+    write(gpt2, tokenizer_config_json={"add_prefix_space": True})
+    tokenizer = Tokenizer.from_huggingface(gpt2)
+    space, hug = tokenizer.id_of("\u0120"), tokenizer.id_of("hug")
+    assert tokenizer(["hug", " hug", ""]).to_list() == [[space, hug]] * 2 + [[]]
 
 
 def test_a_folder_of_another_kind_is_refused(bert):
@@ -138,14 +174,11 @@ def test_a_folder_of_another_kind_is_refused(bert):
             ValueError,
             "type 'Unigram'",
         ),
+        ({"tokenizer_json": []}, ValueError, "it has no 'model'"),
         (
-            {
-                "vocab_json": {"a": 0},
-                "merges_txt": "",
-                "tokenizer_config_json": {"add_prefix_space": True},
-            },
+            {"tokenizer_json": {"model": {"type": "WordPiece", "vocab": {}}}},
             ValueError,
-            "add_prefix_space",
+            "tokenizer.json lacks the key 'unk_token'",
         ),
         (
             {
@@ -171,3 +204,44 @@ def test_what_cannot_be_read_is_named(tmp_path, texts, error, message):
 def test_a_folder_that_is_not_there_is_named(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"no folder .*missing"):
         Tokenizer.from_huggingface(tmp_path / "missing")
+
+
+@pytest.mark.peers
+def test_tokenizers_of_folders_are_served_as_in_python(tmp_path):
+    """One SavedModel with a signature for each kind, in the C++ loader."""
+    from tests.text import peers
+
+    module, texts = tf.Module(), {}
+    module.tokenizers, module.functions = {}, {}
+    for name in ("llama3", "qwen2", "roberta", "llama2", "always"):
+        peer = peers.trained(name)
+        tokenizer = peers.read_back(peer, tmp_path / name)
+        module.tokenizers[name] = tokenizer
+        module.functions[name] = both_ways(tokenizer)
+        texts[name] = [*peers.lines_to_read()[:50], *peers.fuzzed(300, peer)]
+    tf.saved_model.save(
+        module, str(tmp_path / "served"), dict(module.functions)
+    )
+    requests = [
+        (name, {"text": np.array([t.encode() for t in lines], dtype=object)})
+        for name, lines in texts.items()
+    ]
+    answers = cpp_loader.run_requests(tmp_path / "served", requests)
+    for (name, lines), answer in zip(texts.items(), answers, strict=True):
+        expected = module.functions[name](tf.constant(lines))
+        for key, tensor in expected.items():
+            assert answer[key].tolist() == tensor.numpy().tolist(), name
+    ops = cpp_loader.op_names(tmp_path / "served")
+    ops -= cpp_loader.function_names(tmp_path / "served")
+    assert {op for op in ops if not hasattr(tf.raw_ops, op)} == set()
+
+
+def both_ways(tokenizer):
+    def run(text):
+        ids = tokenizer(text)
+        row = layouts.prompt_row(tokenizer, ids)
+        back = tokenizer.detokenize(ids)
+        return {"ids": row.values, "lengths": row.row_lengths(), "text": back}
+
+    spec = tf.TensorSpec([None], tf.string, "text")
+    return tf.function(run, input_signature=[spec], autograph=False)
