@@ -138,7 +138,7 @@ def test_ids_are_those_of_tokenizers(collapse, texts, tmp_path):
     peer.pre_tokenizer = tokenizers.pre_tokenizers.Metaspace()
     peer.decoder = tokenizers.decoders.Metaspace()
     trainer = tokenizers.trainers.UnigramTrainer(
-        vocab_size=1500,
+        vocab_size=2500,
         special_tokens=["<unk>", "</s>"],
         unk_token="<unk>",
         show_progress=False,
@@ -165,10 +165,11 @@ def test_a_map_is_applied_as_by_sentencepiece(texts, tmp_path):
     """
     import sentencepiece
     import tokenizers
+    from sentencepiece import sentencepiece_model_pb2
 
     data = written.trained(texts[:3000])
     model = sentencepiece.SentencePieceProcessor(model_proto=data)
-    proto = sentencepiece.sentencepiece_model_pb2.ModelProto.FromString(data)
+    proto = sentencepiece_model_pb2.ModelProto.FromString(data)
     pieces = [(piece.piece, piece.score) for piece in proto.pieces]
     peer = tokenizers.Tokenizer(tokenizers.models.Unigram(pieces, unk_id=0))
     peer.normalizer = tokenizers.normalizers.Sequence(
