@@ -5,6 +5,7 @@ import pytest
 import tensorflow as tf
 
 from keras_attn.text import UnigramTokenizer
+from tests import cpp_loader
 from tests.text import sentence_piece_files
 from tests.text.contract import check_tokenizer
 from tests.text.textbook_viterbi import by_the_book
@@ -135,6 +136,26 @@ def texts():
     return sentence_piece_files.real_and_fuzzed()
 
 
+def served(tokenizer, texts, folder):
+    """What the tokenizer says in the C++ loader."""
+    module = tf.Module()
+    module.tokenizer = tokenizer
+
+    def run(text):
+        ids = tokenizer(text)
+        return {"values": ids.values, "splits": ids.row_splits}
+
+    spec = tf.TensorSpec([None], tf.string, "text")
+    module.run = tf.function(run, input_signature=[spec], autograph=False)
+    tf.saved_model.save(module, str(folder / "served"), {"run": module.run})
+    text = np.array([text.encode() for text in texts], dtype=object)
+    (answer,) = cpp_loader.run_requests(
+        folder / "served", [("run", {"text": text})]
+    )
+    rows = np.split(answer["values"], answer["splits"][1:-1])
+    return [row.tolist() for row in rows]
+
+
 @pytest.mark.peers
 @pytest.mark.parametrize(
     ("rule", "byte_fallback"),
@@ -154,6 +175,8 @@ def test_ids_are_those_of_sentencepiece(rule, byte_fallback, texts, tmp_path):
     expected = peer.encode(texts)
     assert ids == expected
     assert any(peer.unk_id() in row for row in ids) or byte_fallback
+    if rule == "nmt_nfkc":
+        assert served(tokenizer, texts[::70], tmp_path) == expected[::70]
     some = slice(None, None, 5)
     decoded = tokenizer.detokenize(tf.ragged.constant(ids[some])).numpy()
     # They write an unknown token as U+2047 between spaces.
