@@ -7,6 +7,7 @@ import tensorflow as tf
 from keras_attn.text import BytePairTokenizer
 from keras_attn.text import ByteTokenizer
 from keras_attn.text import CharacterTokenizer
+from keras_attn.text import UnigramTokenizer
 from keras_attn.text import WordPieceTokenizer
 from keras_attn.text import WordTokenizer
 from keras_attn.text.segmentation.byte_letters import BYTE_LETTERS
@@ -15,6 +16,24 @@ from tests import cpp_loader
 from tests.text.contract import ODD_TEXTS
 
 PIECES = ["un", "##aff", "##able", "cafe", "'", "!", "##s", "hug", "don", "t"]
+SIGNS = ["<pad>", "<unk>", "<s>", "</s>"]
+SCORES = {
+    "▁un": -2.0,
+    "aff": -3.0,
+    "able": -3.5,
+    "a": -4.0,
+    "▁": -2.5,
+    "f": -5.0,
+}
+SCORES |= {
+    "ca": -4.5,
+    "e": -4.0,
+    "x": -3.0,
+    "xx": -5.0,
+    "▁hug": -4.0,
+    "!": -2.0,
+}
+BYTES = [f"<0x{byte:02X}>" for byte in range(256)]
 TOKENIZERS = {
     "byte": ByteTokenizer,
     "character": lambda: CharacterTokenizer([*DEFAULT, *"abé\n "]),
@@ -27,6 +46,16 @@ TOKENIZERS = {
     "byte_pair": lambda: BytePairTokenizer(
         [*DEFAULT, *BYTE_LETTERS, "hu", "hug", "un", "Ġhug"],
         ["h u", "hu g", "u n", "Ġ hug"],
+    ),
+    "unigram": lambda: UnigramTokenizer(
+        [*SIGNS, *SCORES], SCORES, [{"é": "e", "e\u0301": "e"}], marian=True
+    ),
+    "unigram_bytes": lambda: UnigramTokenizer(
+        [*SIGNS, *SCORES, *BYTES],
+        SCORES,
+        spaces="collapse",
+        arithmetic="tokenizers",
+        byte_fallback=True,
     ),
 }
 

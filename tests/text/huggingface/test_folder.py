@@ -170,9 +170,9 @@ def test_a_folder_of_another_kind_is_refused(bert):
         ({"vocab_json": {"a": 0}}, FileNotFoundError, r"merges.txt"),
         ({"vocab_json": "{"}, ValueError, r"vocab.json is not valid JSON"),
         (
-            {"tokenizer_json": {"model": {"type": "Unigram"}}},
+            {"tokenizer_json": {"model": {"type": "WordLevel"}}},
             ValueError,
-            "type 'Unigram'",
+            "type 'WordLevel'",
         ),
         ({"tokenizer_json": []}, ValueError, "it has no 'model'"),
         (

@@ -66,9 +66,6 @@ def test_the_entries_are_those_that_sentencepiece_replaces(rule):
         escape_whitespaces=False,
         remove_extra_whitespaces=False,
     )
-    spec = sentencepiece_model_pb2.NormalizerSpec.FromString(
-        normalizer.serialized_model_proto()
-    )
     model = sentencepiece_model_pb2.ModelProto.FromString(
         normalizer.serialized_model_proto()
     )
