@@ -68,6 +68,35 @@ class AddedTokens(tf.Module):
         """What was given."""
         return [dict(token) for token in self._tokens()]
 
+    def tokenize(self, strings, prepare: Callable, tokenize: Callable):
+        """Ids of strings, those of the tokens that stand in them among them.
+
+        Args:
+            strings: (batch,) strings.
+            prepare: As above.
+            tokenize: Takes (parts,) prepared strings and whether each is the
+                first of its string, and returns ragged (parts, tokens) ids.
+
+        Returns:
+            Ragged (batch, tokens) int32 ids.
+        """
+        parts, added, splits = self.split(strings, prepare)
+        is_first = tf.scatter_nd(
+            splits[:-1, tf.newaxis],
+            tf.ones_like(strings, tf.bool),
+            tf.shape(parts, tf.int64),
+        )
+        ids = tokenize(parts, is_first)
+        is_added = added >= 0
+        ids = tf.cond(
+            tf.reduce_any(is_added),
+            lambda: _with_added(ids, added, is_added),
+            lambda: ids,
+        )
+        return tf.RaggedTensor.from_row_splits(
+            ids.values, tf.gather(ids.row_splits, splits), validate=False
+        )
+
     def split(self, strings, prepare: Callable):
         """Take the tokens out of strings, and prepare the rest.
 
@@ -150,6 +179,16 @@ class _Finder(tf.Module):
                 )
         splits = tf.searchsorted(row, tf.range(tf.size(ids, tf.int64) + 1))
         return parts, found, tf.cast(splits, tf.int64)
+
+
+def _with_added(ids, added, is_added):
+    """Ragged ids with an id in each row that is an added token."""
+    added = tf.RaggedTensor.from_row_lengths(
+        tf.boolean_mask(added, is_added),
+        tf.cast(is_added, tf.int64),
+        validate=False,
+    )
+    return tf.concat([ids, added], axis=1)
 
 
 def _checked(token, ids):

@@ -240,21 +240,8 @@ class Tokenizer(tf.Module):
         if self._added is None:
             is_first = tf.ones_like(strings, tf.bool)
             return self._tokenize_parts(self._prepare(strings), is_first)
-        parts, added, splits = self._added.split(strings, self._prepare)
-        is_first = tf.scatter_nd(
-            splits[:-1, tf.newaxis],
-            tf.ones_like(strings, tf.bool),
-            tf.shape(parts, tf.int64),
-        )
-        ids = self._tokenize_parts(parts, is_first)
-        is_added = added >= 0
-        ids = tf.cond(
-            tf.reduce_any(is_added),
-            lambda: _with_added(ids, added, is_added),
-            lambda: ids,
-        )
-        return tf.RaggedTensor.from_row_splits(
-            ids.values, tf.gather(ids.row_splits, splits), validate=False
+        return self._added.tokenize(
+            strings, self._prepare, self._tokenize_parts
         )
 
     def _prepare(self, strings):
@@ -287,16 +274,6 @@ class Tokenizer(tf.Module):
         if texts.dtype == tf.string:
             return self(texts)
         return tf.cast(texts, tf.int32)
-
-
-def _with_added(ids, added, is_added):
-    """Ragged ids with an id in each row that is an added token."""
-    added = tf.RaggedTensor.from_row_lengths(
-        tf.boolean_mask(added, is_added),
-        tf.cast(is_added, tf.int64),
-        validate=False,
-    )
-    return tf.concat([ids, added], axis=1)
 
 
 def _require_known_rank(tensor):

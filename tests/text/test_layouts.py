@@ -8,10 +8,12 @@ from keras_attn.data.tasks import text_classification
 from keras_attn.data.tasks import translation
 from keras_attn.export.graph import text_pairs
 from keras_attn.export.tasks import generative_task
+from keras_attn.export.tasks import text_generation
 from keras_attn.export.tasks import translation as served_translation
 from keras_attn.text import layouts
 from keras_attn.text.byte import ByteTokenizer
 from keras_attn.text.character import CharacterTokenizer
+from keras_attn.text.template import Template
 
 START, END = 2, 3
 
@@ -20,6 +22,7 @@ START, END = 2, 3
     ("name", "users"),
     [
         ("source_row", [translation, served_translation]),
+        ("prompt_row", [text_generation]),
         ("with_start", [translation, captioning]),
         (
             "with_end",
@@ -111,3 +114,27 @@ def test_a_pair_keeps_as_much_as_there_is_room_for(room):
     for whole, part in ((first, short), (second, short_second)):
         for ids, head in zip(whole.to_list(), part.to_list(), strict=True):
             assert ids[: len(head)] == head
+
+
+def test_a_template_says_what_stands_around_texts():
+    tokenizer, ids = ByteTokenizer(), rows("ab", "")
+    assert layouts.prompt_row(tokenizer, ids) is ids
+    assert layouts.prompt_special(tokenizer) == 0
+    assert layouts.source_special(tokenizer, start=True) == 2
+    assert layouts.pair_special(tokenizer, 2) == 3
+    one = [[7, 0], ["A", 0]]
+    tokenizer.template = Template(one, [*one, [8, 0], [8, 0], ["B", 0]])
+    expected = [[7, *letters("ab")], [7]]
+    assert layouts.prompt_row(tokenizer, ids).to_list() == expected
+    assert layouts.source_row(tokenizer, ids, start=True).to_list() == expected
+    backwards = layouts.source_row(tokenizer, ids, reverse=True)
+    assert backwards.to_list() == [[7, *letters("ba")], [7]]
+    joined = layouts.join_pair(tokenizer, ids, rows("", "c"))
+    assert joined["tokens"].to_list() == [
+        [7, *letters("ab"), 8, 8],
+        [7, 8, 8, *letters("c")],
+    ]
+    assert layouts.prompt_special(tokenizer) == 1
+    assert layouts.source_special(tokenizer) == 1
+    assert layouts.pair_special(tokenizer, 1) == 1
+    assert layouts.pair_special(tokenizer, 2) == 3

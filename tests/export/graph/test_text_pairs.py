@@ -6,6 +6,7 @@ from keras_attn.export.graph.text_pairs import TextPairs
 from keras_attn.text import ByteTokenizer
 from keras_attn.text import WordPieceTokenizer
 from keras_attn.text.layouts import join_pair
+from keras_attn.text.template import Template
 from tests.export import texts
 
 
@@ -81,3 +82,20 @@ def test_a_tokenizer_without_a_part_is_refused():
 def test_a_length_without_room_is_refused():
     with pytest.raises(ValueError, match="max_length=3"):
         TextPairs(texts.tokenizer(), max_length=3)
+
+
+def test_the_special_tokens_of_a_template_are_counted():
+    tokenizer = ByteTokenizer()
+    one = [[2, 0], ["A", 0], [3, 0]]
+    tokenizer.template = Template(one, [*one, [3, 0], ["B", 0], [3, 0]])
+    pairs = TextPairs(tokenizer, max_length=7)
+    rows = pairs(["abcdef"], ["xyz"])
+    a, b, x = tokenizer("abx").numpy().tolist()
+    assert rows["tokens"].numpy().tolist() == [[2, a, b, 3, 3, x, 3]]
+    assert rows["truncated"].numpy().all()
+    assert not rows["segments"].numpy().any()
+    rows = pairs(["abcdef"])
+    letters = tokenizer("abcde").numpy().tolist()
+    assert rows["tokens"].numpy().tolist() == [[2, *letters, 3]]
+    with pytest.raises(ValueError, match="5 in all"):
+        TextPairs(tokenizer, max_length=4)

@@ -6,6 +6,7 @@ import tensorflow as tf
 from keras_attn import decoding
 from keras_attn.export.tasks.text_generation import TextGeneration
 from keras_attn.text import CharacterTokenizer
+from keras_attn.text.template import Template
 from tests import cpp_loader
 from tests.export import served
 from tests.export import writers
@@ -193,6 +194,24 @@ def test_lengths_share_the_positions_that_the_model_has_learned():
     with pytest.raises(ValueError, match="room for 4 tokens"):
         TextGeneration(
             writers.gpt(), tokenizer=TARGET, max_length=8, prompt_length=5
+        )
+
+
+def test_a_prompt_that_is_truncated_keeps_the_start_of_its_template():
+    tokenizer = CharacterTokenizer(TARGET.vocabulary)
+    start = tokenizer.start_id
+    tokenizer.template = Template(
+        [[start, 0], ["A", 0]], [[start, 0], ["A", 0], ["B", 0]]
+    )
+    task = TextGeneration(writers.gpt(), tokenizer=tokenizer, max_length=8)
+    text = TEXTS[TRUNCATED.index(True)]
+    (tokens, lengths), valid, truncated = task.read(tf.constant([text]))
+    ids = tokenizer(text).numpy().tolist()
+    assert tokens.numpy().tolist() == [[start, *ids[-3:]]]
+    assert lengths.numpy() == [4] and valid.numpy() and truncated.numpy()
+    with pytest.raises(ValueError, match="`prompt_length` must leave room"):
+        TextGeneration(
+            writers.gpt(), tokenizer=tokenizer, max_length=8, prompt_length=1
         )
 
 

@@ -98,6 +98,21 @@ def test_words_take_the_space_before_them(text, words):
     assert words_of([text]) == [[word.encode() for word in words]]
 
 
+@pytest.mark.parametrize(
+    ("rule", "text", "words"),
+    [
+        ("llama3", "it'S 12345!\n\n  a", "it|'S| |123|45|!\n\n| | a"),
+        ("qwen2", "it'S 123 \n \tb \n", "it|'S| |1|2|3| \n| |\tb| \n"),
+        ("llama3", "a  \n\n b.c\r\n  ", "a|  \n\n| b|.c|\r\n|  "),
+        ("one_mark", "a▁▁b▁", "a|▁|▁b|▁"),
+        ("all_marks", "a▁▁b▁", "a|▁▁b|▁"),
+    ],
+)
+def test_other_rules_split_elsewhere(rule, text, words):
+    (row,) = split_words(tf.constant([text]), rule).to_list()
+    assert b"|".join(word for word in row if word) == words.encode()
+
+
 @settings(deadline=None, derandomize=True, max_examples=60)
 @given(TEXTS)
 def test_text_is_split_where_the_pattern_says(texts):
