@@ -3,6 +3,10 @@ import numpy as np
 import pytest
 
 from keras_attn.blocks.encoder import EncoderBlock
+from keras_attn.models import BERT
+from keras_attn.models import Transformer
+from keras_attn.models import TransformerCaptioner
+from keras_attn.models import ViT
 from keras_attn.models.make_stack import make_stack
 
 BLOCK = {"num_heads": 2, "hidden_dim": 5}
@@ -62,3 +66,19 @@ def test_wrong_rates_are_refused(given, message):
         make_stack(EncoderBlock, 3, {**BLOCK, "stochastic_depth": given}).build(
             (None, None, 4)
         )
+
+
+@pytest.mark.parametrize(
+    ("norm", "ends"), [("post", False), ("pre", True), ("both", True)]
+)
+def test_a_path_that_no_norm_stands_on_ends_in_one(norm, ends):
+    sizes = dict(num_layers=1, num_heads=2, units=4, norm=norm)
+    for stack in (
+        BERT(7, **sizes).encoder,
+        Transformer(7, **sizes).decoder,
+        ViT(4, patch_size=2, num_classes=3, **sizes).encoder,
+        TransformerCaptioner(
+            7, image_shape=(4, 4, 3), patch_size=2, **sizes
+        ).decoder,
+    ):
+        assert (stack.last_norm is not None) == ends

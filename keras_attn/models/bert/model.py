@@ -150,7 +150,7 @@ class BERT(PresetModel):
             position="learned",
             max_length=max_length,
             first_norm=True,
-            last_norm=norm == "pre",
+            last_norm=norm != "post",
             dropout=dropout,
             name="encoder",
             dtype=dtype,

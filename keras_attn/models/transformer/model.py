@@ -39,8 +39,8 @@ class Transformer(EncoderDecoder):
             `Rotary` instead, or there is a `relative_bias`.
         max_length: Positions, if they are learned.
         norm, normalization, epsilon, activation, use_bias: Of the blocks.
-        final_norm: Whether each stack ends in a norm; None means only if
-            `norm` is "pre", which needs it.
+        final_norm: Whether each stack ends in a norm; None means unless
+            `norm` is "post", which needs none.
         dropout: Fraction dropped while training.
         attention: Further arguments of every `MultiHeadAttention`.
         scale_embedding: Whether E is multiplied by √units on the way in.
@@ -130,7 +130,7 @@ class Transformer(EncoderDecoder):
             position=position,
             max_length=max_length,
             first_norm=embedding_norm,
-            last_norm=norm == "pre" if final_norm is None else final_norm,
+            last_norm=norm != "post" if final_norm is None else final_norm,
             dropout=dropout,
             dtype=dtype,
         )

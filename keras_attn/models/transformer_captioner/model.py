@@ -107,7 +107,7 @@ class TransformerCaptioner(EncoderDecoder):
             dropout=dropout,
             attention=attention,
         )
-        both = dict(last_norm=norm == "pre", dropout=dropout, dtype=dtype)
+        both = dict(last_norm=norm != "post", dropout=dropout, dtype=dtype)
         patches = project_memory = None
         if encoder is not None:
             encoder = _as_encoder(encoder, stem, image_shape, patch_size)

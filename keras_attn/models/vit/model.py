@@ -153,7 +153,7 @@ class ViT(PresetModel):
             num_layers,
             block,
             initializer=of_kernels,
-            last_norm=norm == "pre",
+            last_norm=norm != "post",
             dropout=(
                 dropout.get("output", 0.0)
                 if isinstance(dropout, dict)
