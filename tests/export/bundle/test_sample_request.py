@@ -42,11 +42,20 @@ def run(line, tmp_path):
 
 
 def test_a_shell_sends_the_first_example_as_it_is(tmp_path):
-    text = 'it\'s "é" $HOME `ls` \\n'.encode()
+    text = 'it\'s "é" [MASK] $HOME `ls` \\n'.encode()
     folder = record(tmp_path, text=np.array([text], object))
     address, body = run(sample_request(folder), tmp_path)
     assert address == "http://localhost:8501/v1/models/it's:predict"
     assert body == {"inputs": {"text": [text.decode()]}}
+
+
+def test_what_has_no_sign_in_it_is_asked_in_plain_words(tmp_path):
+    given = {"question": b"of ab", "context": b"ab of", "other": b"ab"}
+    given = {name: np.array([text], object) for name, text in given.items()}
+    _, body = run(sample_request(record(tmp_path, **given)), tmp_path)
+    (question,), (context,), other = body["inputs"].values()
+    assert question.endswith("program?") and context.endswith("program.")
+    assert other == ["ab"]
 
 
 def test_an_image_is_read_from_a_file(tmp_path):
@@ -55,11 +64,11 @@ def test_an_image_is_read_from_a_file(tmp_path):
     folder = record(
         tmp_path,
         image_bytes=np.array([b"\xff"], object),
-        text=np.array([b"a"], object),
+        text=np.array([b"a <mask>"], object),
     )
     line = sample_request(folder, server="http://host:1")
     address, body = run(line, tmp_path)
     assert address.startswith("http://host:1/v1/")
-    assert body["inputs"]["text"] == ["a"]
+    assert body["inputs"]["text"] == ["a <mask>"]
     (sent,) = body["inputs"]["image_bytes"]
     assert base64.b64decode(sent["b64"]) == image
