@@ -150,6 +150,6 @@ def _expect_same(checkpoint, one, other):
     first, second = checkpoint.setting(one), checkpoint.setting(other)
     if first != second:
         raise ValueError(
-            f"{checkpoint.folder / 'config.json'} has {one}={first} and "
-            f"{other}={second}; only equal ones are supported."
+            f"{checkpoint.path} has {one}={first} and {other}={second}; only "
+            "equal ones are supported."
         )
