@@ -1,8 +1,9 @@
 """Reads how Hugging Face's processors of ViT and DeiT treat an image."""
 
-import json
 import pathlib
 import re
+
+from keras_attn.base.json_file import read_fields
 
 FILE = "preprocessor_config.json"
 _METHODS = {1: "lanczos3", 2: "bilinear", 3: "bicubic"}  # by Pillow's numbers
@@ -57,7 +58,7 @@ def read(folder: pathlib.Path) -> dict:
             the file and the key.
     """
     path = folder / FILE
-    given = _read_json(path)
+    given = read_fields(path)
     kind = _kind(path, given)
     config = {**_ALL_DEFAULTS, **_DEFAULTS[kind]}
     for key, value in given.items():
@@ -133,7 +134,7 @@ def _kind(path, given):
                 "'ViTImageProcessor' and 'DeiTImageProcessor'."
             )
         return found[1]
-    model = _read_json(path.with_name("config.json"))
+    model = read_fields(path.with_name("config.json"))
     parts = model, model.get("encoder")
     kinds = [part.get("model_type") for part in parts if isinstance(part, dict)]
     return "DeiT" if "deit" in kinds else "ViT"
@@ -171,15 +172,3 @@ def _numbers(path, key, config, lengths=(1, 3)):
             + (", or one for each channel." if 3 in lengths else ".")
         )
     return tuple(map(float, numbers))
-
-
-def _read_json(path):
-    if not path.is_file():
-        raise FileNotFoundError(f"There is no file {path}.")
-    try:
-        fields = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise ValueError(f"{path} is not valid JSON: {error}") from None
-    if not isinstance(fields, dict):
-        raise ValueError(f"{path} is not a JSON object with fields.")
-    return fields

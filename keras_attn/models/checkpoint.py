@@ -9,12 +9,12 @@ from collections.abc import Callable
 
 import numpy as np
 
+from keras_attn.base.json_file import read_fields
 from keras_attn.base.variables import assign_rows
 from keras_attn.base.variables import without_initial_values
 from keras_attn.base.wait_notice import WaitNotice
 from keras_attn.models.huggingface.settings import Settings
 from keras_attn.models.huggingface.tensor_files import TensorFiles
-from keras_attn.models.huggingface.tensor_files import read_json
 
 _GENERATION = "generation_config.json"
 # Numbers that are read at once.
@@ -56,10 +56,10 @@ class Checkpoint(Settings):
             raise FileNotFoundError(f"There is no folder {self.folder}.")
         self.prefix = ""
         path = self.folder / "config.json"
-        super().__init__(path, read_json(path))
+        super().__init__(path, read_fields(path))
         self.generation_config = None
         if (self.folder / _GENERATION).is_file():
-            self.generation_config = read_json(self.folder / _GENERATION)
+            self.generation_config = read_fields(self.folder / _GENERATION)
         self._files = TensorFiles(self.folder)
         self._planned = []
         self._initial_values = None

@@ -86,8 +86,8 @@ class PresetModel(DistributedFit, keras.Model):
         kind = checkpoint.config.get("model_type")
         if kind not in cls.readers:
             raise ValueError(
-                f"{checkpoint.folder / 'config.json'} has model_type="
-                f"{kind!r}; {cls.__name__} reads {sorted(cls.readers)}."
+                f"{checkpoint.path} has model_type={kind!r}; "
+                f"{cls.__name__} reads {sorted(cls.readers)}."
             )
         return cls.readers[kind](cls, checkpoint, **overrides)
 

@@ -2,9 +2,9 @@
 
 import pathlib
 
+from keras_attn.base.json_file import read_fields
 from keras_attn.models.checkpoint import Checkpoint
 from keras_attn.models.huggingface import sentence_folder
-from keras_attn.models.huggingface.tensor_files import read_json
 from keras_attn.models.preset_model import PresetModel
 
 
@@ -34,7 +34,7 @@ def class_of(folder) -> type[PresetModel]:
         raise FileNotFoundError(f"There is no folder {folder}.")
     path = sentence_folder.transformer_folder(folder) / "config.json"
     families = families_by_type()
-    kind = read_json(path).get("model_type")
+    kind = read_fields(path).get("model_type")
     if kind not in families:
         raise ValueError(
             f"{path} has model_type={kind!r}; supported are {sorted(families)}."

@@ -3,6 +3,7 @@
 import tensorflow as tf
 
 from keras_attn.text import files
+from keras_attn.text.segmentation.byte_runs import BYTE_TOKENS
 from keras_attn.text.special_tokens import DEFAULT
 from keras_attn.text.tokenizer import Tokenizer
 
@@ -31,8 +32,7 @@ class ByteTokenizer(Tokenizer):
     """
 
     def __init__(self):
-        byte_tokens = [f"<0x{byte:02X}>" for byte in range(256)]
-        super().__init__([*DEFAULT, *byte_tokens])
+        super().__init__([*DEFAULT, *BYTE_TOKENS])
 
     def get_config(self):
         return {}

@@ -11,14 +11,14 @@ from keras_attn.text import files
 from keras_attn.text import tables
 from keras_attn.text.segmentation import byte_letters
 from keras_attn.text.segmentation import byte_runs
+from keras_attn.text.segmentation.byte_runs import BYTE_TOKENS
 from keras_attn.text.segmentation.merges import Merges
 from keras_attn.text.segmentation.pattern_split import split_words
 from keras_attn.text.segmentation.word_ids import word_ids
+from keras_attn.text.sentence_piece.marked_words import MARK
 from keras_attn.text.tokenizer import Tokenizer
 
-SPACE = "▁"
 _PREFIXES = ("text", "always", "first", "never")
-_BYTES = [f"<0x{byte:02X}>" for byte in range(256)]
 
 
 @files.register
@@ -80,17 +80,17 @@ class CharacterPairTokenizer(Tokenizer):
             vocabulary = sorted(vocabulary, key=vocabulary.get)
         super().__init__(vocabulary, special_tokens=special_tokens)
         ids = self._vocabulary.ids
-        if byte_fallback and not ids.keys() >= {*_BYTES}:
+        if byte_fallback and not ids.keys() >= {*BYTE_TOKENS}:
             raise ValueError(
                 "`byte_fallback` needs the tokens <0x00> to <0xFF>, of which "
-                f"`vocabulary` lacks {min({*_BYTES} - ids.keys())}."
+                f"`vocabulary` lacks {min({*BYTE_TOKENS} - ids.keys())}."
             )
         merges = [_pair(merge) for merge in merges]
         # A plain object: TensorFlow would wrap and track a list's entries.
         self._pairs = lambda: merges
         assets = tables.AssetFolder(self)
         self._merge = Merges(self._numbered(), self.vocabulary_size, assets)
-        self._byte_ids = np.array([ids.get(token, -1) for token in _BYTES])
+        self._byte_ids = np.array([ids.get(token, -1) for token in BYTE_TOKENS])
         self._rule = self._word_rule()
         characters = [f"{ord(t)}\t{i}" for t, i in ids.items() if len(t) == 1]
         self._characters = tables.columns(
@@ -139,14 +139,14 @@ class CharacterPairTokenizer(Tokenizer):
         return tuple(files.read_json(folder / name) for name in names)
 
     def _prepare(self, strings):
-        strings = tf.strings.regex_replace(strings, " ", SPACE)
+        strings = tf.strings.regex_replace(strings, " ", MARK)
         if self.prefix == "text":
             return _with_prefix(strings, strings != "")
         return strings
 
     def _tokenize_parts(self, strings, is_first):
         if self.prefix in ("always", "first"):
-            opens = tf.strings.regex_full_match(strings, f"(?s)[^{SPACE}].*")
+            opens = tf.strings.regex_full_match(strings, f"(?s)[^{MARK}].*")
             if self.prefix == "first":
                 opens &= is_first
             strings = _with_prefix(strings, opens)
@@ -234,20 +234,20 @@ class CharacterPairTokenizer(Tokenizer):
         """How text may be cut into words that are merged apart; None: not."""
         if self.split:
             return "one_mark"
-        special = {*_BYTES, self._special.unknown}
+        special = {*BYTE_TOKENS, self._special.unknown}
         joins_words = any(
-            (right[0] == SPACE and left[-1] != SPACE) or {left, right} & special
+            (right[0] == MARK and left[-1] != MARK) or {left, right} & special
             for left, right in self._pairs()
         )
         # Otherwise nothing is ever merged across the beginning of a word.
-        can_cut = SPACE in self._vocabulary.ids and not joins_words
+        can_cut = MARK in self._vocabulary.ids and not joins_words
         return "all_marks" if can_cut else None
 
     def _spell(self, token):
         """A token as detokenized text, its bytes as letters."""
-        if token in _BYTES and self.byte_fallback:
-            return byte_letters.BYTE_LETTERS[_BYTES.index(token)]
-        return byte_letters.spell(token.replace(SPACE, " ").encode())
+        if token in BYTE_TOKENS and self.byte_fallback:
+            return byte_letters.BYTE_LETTERS[BYTE_TOKENS.index(token)]
+        return byte_letters.spell(token.replace(MARK, " ").encode())
 
     def _whole_words(self):
         """Yield lines for words that merge to one token, and its id."""
@@ -275,7 +275,7 @@ def _pair(merge: str | Iterable[str]) -> tuple[str, str]:
 
 
 def _with_prefix(strings, chosen):
-    return tf.where(chosen, tf.strings.join([SPACE, strings]), strings)
+    return tf.where(chosen, tf.strings.join([MARK, strings]), strings)
 
 
 def _int64(number):

@@ -7,6 +7,7 @@ import pathlib
 import tempfile
 from collections.abc import Iterable
 
+from keras_attn.base import json_file
 from keras_attn.base.paths import inside
 from keras_attn.text.template import Template
 
@@ -107,10 +108,7 @@ def read_lines(path: pathlib.Path) -> list[str]:
 
 def read_json(path: pathlib.Path):
     """Read a JSON file, naming it if it is broken."""
-    try:
-        return json.loads(read_text(path))
-    except json.JSONDecodeError as error:
-        raise ValueError(f"{path} is not valid JSON: {error}") from None
+    return json_file.parse(read_text(path), path)
 
 
 def read_text(path: pathlib.Path) -> str:

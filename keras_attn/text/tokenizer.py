@@ -23,10 +23,11 @@ class Tokenizer(tf.Module):
     no further library to serve. Ids lie below `vocabulary_size`; `pad_id`,
     `start_id`, `end_id`, `unknown_id` and `mask_id` are those of the special
     tokens, None where the vocabulary has no such token. Subclasses define
-    `_tokenize`, `_detokenize` and `get_config`, and register with
-    `files.register`. A tokenizer from Hugging Face may have `added_tokens`,
-    which are taken out of a text first, and a `template`, the special tokens
-    that `layouts` puts around texts.
+    `_tokenize` (`_tokenize_parts`, if it matters what opens a text),
+    `_detokenize`, `get_config` and, if they normalise, `_prepare`, and register
+    with `files.register`. A tokenizer from Hugging Face may have
+    `added_tokens`, which are taken out of a text first, and a `template`, the
+    special tokens that `layouts` puts around texts.
 
     Args:
         vocabulary: Tokens in order of their ids.
@@ -208,16 +209,19 @@ class Tokenizer(tf.Module):
         files.save(self, pathlib.Path(folder))
 
     @classmethod
-    def from_huggingface(cls, folder) -> "Tokenizer":
+    def from_huggingface(cls, folder) -> "Tokenizer | dict[str, Tokenizer]":
         """Read a folder of a Hugging Face tokenizer from disk.
 
         Args:
             folder: Holds `tokenizer.json`, or else `vocab.txt` (BERT), or
-                `vocab.json` and `merges.txt` (GPT-2), with
-                `tokenizer_config.json` for what these do not say.
+                `vocab.json` and `merges.txt` (GPT-2), or a unigram model of
+                SentencePiece such as `spiece.model` (T5); with
+                `tokenizer_config.json` for what these do not say. Or
+                `source.spm`, `target.spm` and `vocab.json` (Marian).
 
         Returns:
-            A tokenizer of the kind that the files describe.
+            A tokenizer of the kind that the files describe; of a Marian
+            folder two, `{"source": ..., "target": ...}`.
         """
         return huggingface.read(cls, pathlib.Path(folder))
 

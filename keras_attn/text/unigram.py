@@ -10,6 +10,7 @@ from keras_attn.text import files
 from keras_attn.text import tables
 from keras_attn.text.segmentation import byte_letters
 from keras_attn.text.segmentation import byte_runs
+from keras_attn.text.segmentation.byte_runs import BYTE_TOKENS
 from keras_attn.text.sentence_piece import leading_codes
 from keras_attn.text.sentence_piece import unknown_runs
 from keras_attn.text.sentence_piece.character_map import CharacterMap
@@ -219,11 +220,11 @@ class UnigramTokenizer(Tokenizer):
         """Id of each byte, if unknown characters are written in them."""
         if not self.byte_fallback:
             return None
-        ids = [self._vocabulary.ids.get(f"<0x{b:02X}>") for b in range(256)]
+        ids = [self._vocabulary.ids.get(token) for token in BYTE_TOKENS]
         if None in ids:
             raise ValueError(
                 "`byte_fallback` needs all 256 bytes in the vocabulary. It "
-                f"lacks '<0x{ids.index(None):02X}>'."
+                f"lacks {BYTE_TOKENS[ids.index(None)]!r}."
             )
         return np.array(ids, "int32")
 

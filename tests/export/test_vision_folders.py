@@ -13,8 +13,8 @@ from keras_attn.export import Servable
 from keras_attn.export import export_model
 from keras_attn.export import servable
 from keras_attn.export import serve
+from keras_attn.export.settings.folder_settings import labels_of
 from keras_attn.image.preprocessing import Preprocessing
-from keras_attn.models.checkpoint import Checkpoint
 from keras_attn.text import Tokenizer
 from tests.export import echo
 from tests.export import served
@@ -99,7 +99,7 @@ def test_a_server_classifies_a_png_as_hugging_face(tmp_path):
 
     made = servable(
         models.from_huggingface(source),
-        labels=Checkpoint(source).labels(),
+        labels=labels_of(source, len(NAMES)),
         preprocessing=Preprocessing.from_huggingface(source),
     )
     answer = ask(made, folder, "classify")
@@ -194,9 +194,7 @@ def test_a_folder_is_classified_without_the_library(tmp_path):
     (tmp_path / "preprocessor_config.json").write_text(json.dumps(config))
     wanted = Preprocessing.from_huggingface(tmp_path)
     model = models.from_huggingface(tmp_path)
-    made = servable(
-        model, labels=Checkpoint(tmp_path).labels(), preprocessing=wanted
-    )
+    made = servable(model, labels=labels_of(tmp_path, 3), preprocessing=wanted)
     answer = made.classify(FILES)
     logits = model(np.stack([wanted(file) for file in FILES]))
     expected = ["abc"[number] for number in np.argmax(logits, axis=-1)]

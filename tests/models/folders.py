@@ -6,6 +6,9 @@ import numpy as np
 from safetensors.numpy import save_file
 
 UNITS, HIDDEN, LAYERS = 6, 10, 2
+# Two tensors, one with a prefix.
+A = np.arange(6, dtype="float32").reshape(3, 2)
+B = np.array([7, 8, 9, 10], "float32")
 
 
 def _linear(name, rows, columns):
@@ -360,3 +363,12 @@ def write(folder, kind, *, settings=(), drop=(), more=(), dtype="float32"):
     }
     save_file(tensors, folder / "model.safetensors")
     return {name: x.astype("float32") for name, x in tensors.items()}
+
+
+def write_shards(folder):
+    """Write two shards, one tensor in each, and their index."""
+    save_file({"top.a.weight": A}, folder / "one.safetensors")
+    save_file({"b.weight": B}, folder / "two.safetensors")
+    names = {"top.a.weight": "one.safetensors", "b.weight": "two.safetensors"}
+    path = folder / "model.safetensors.index.json"
+    path.write_text(json.dumps({"weight_map": names}))

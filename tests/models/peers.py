@@ -73,3 +73,8 @@ def ask(model, **inputs):
         for name, x in outputs.items()
         if hasattr(x, "numpy")
     }
+
+
+def relative_error(found, expected):
+    """How far off, as a part of the length of what is expected."""
+    return np.linalg.norm(found - expected) / np.linalg.norm(expected)

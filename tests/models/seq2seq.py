@@ -8,6 +8,18 @@ from tests.models import peers
 
 SOURCE_LENGTHS, TARGET_LENGTHS = (7, 4, 1, 6), (2, 6, 5, 1)
 NUM_TOKENS = 12
+# What the BART and the Marian of the tests have in common.
+BART_SETTINGS = {
+    "d_model": 8,
+    "encoder_layers": 2,
+    "decoder_layers": 2,
+    "encoder_attention_heads": 2,
+    "decoder_attention_heads": 2,
+    "encoder_ffn_dim": 10,
+    "decoder_ffn_dim": 10,
+    "max_position_embeddings": 24,
+    "forced_eos_token_id": None,
+}
 
 
 class Rows:
@@ -47,6 +59,25 @@ class Rows:
         return np.array(ids), np.array(mask)
 
 
+def rows_for(config, rng, *, target_size=None):
+    """Sources and targets that a model reads.
+
+    Args:
+        config: Theirs.
+        rng: Draws the ids.
+        target_size: The target's vocabulary, where it is not the source's.
+
+    Returns:
+        `Rows` of both.
+    """
+    pad_id, start_id = config.pad_token_id, config.decoder_start_token_id
+    target_size = target_size or config.vocab_size
+    return (
+        Rows(rng, config.vocab_size, pad_id, SOURCE_LENGTHS),
+        Rows(rng, target_size, pad_id, TARGET_LENGTHS, start_id),
+    )
+
+
 def logits_of_both(model, peer, source, target, *, left=False):
     """What ours and theirs say at every real place of the targets.
 
@@ -72,11 +103,6 @@ def logits_of_both(model, peer, source, target, *, left=False):
     found = tf.cast(model(given), "float32").numpy()
     real = target_mask.astype("bool")
     return found[real], expected[real]
-
-
-def relative_error(found, expected):
-    """How far off, as a part of the length of what is expected."""
-    return np.linalg.norm(found - expected) / np.linalg.norm(expected)
 
 
 def texts_of_both(model, peer, source, *, start_id, num_beams=1):

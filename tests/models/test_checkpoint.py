@@ -13,18 +13,13 @@ from keras_attn.base import wait_notice
 from keras_attn.models import checkpoint as checkpoint_module
 from keras_attn.models.checkpoint import Checkpoint
 from tests.models import folders
-
-A = np.arange(6, dtype="float32").reshape(3, 2)
-B = np.array([7, 8, 9, 10], "float32")
+from tests.models.folders import A
+from tests.models.folders import B
 
 
 @pytest.fixture
 def folder(tmp_path):
-    """Two shards, one tensor in each, one with a prefix."""
-    save_file({"top.a.weight": A}, tmp_path / "one.safetensors")
-    save_file({"b.weight": B}, tmp_path / "two.safetensors")
-    names = {"top.a.weight": "one.safetensors", "b.weight": "two.safetensors"}
-    write_json(tmp_path, "model.safetensors.index.json", weight_map=names)
+    folders.write_shards(tmp_path)
     write_json(tmp_path, "config.json", size=3, kind="good", on=True, off=None)
     return tmp_path
 

@@ -273,6 +273,12 @@ def read_back(peer, folder):
     return Tokenizer.from_huggingface(folder)
 
 
+def check_trained(name, folder, count):
+    """Assert that the tokenizer of this name, read by us, is the same."""
+    peer = trained(name)
+    check_same(peer, read_back(peer, folder), count)
+
+
 def check_same(peer, ours, count):
     """Assert that ids and texts are the same, of real texts and odd ones."""
     texts = [*lines_to_read()[-count:], *fuzzed(3000, peer)]

@@ -6,11 +6,13 @@ import tensorflow as tf
 
 from keras_attn.text import BytePairTokenizer
 from keras_attn.text import ByteTokenizer
+from keras_attn.text import CharacterPairTokenizer
 from keras_attn.text import CharacterTokenizer
 from keras_attn.text import UnigramTokenizer
 from keras_attn.text import WordPieceTokenizer
 from keras_attn.text import WordTokenizer
 from keras_attn.text.segmentation.byte_letters import BYTE_LETTERS
+from keras_attn.text.segmentation.byte_runs import BYTE_TOKENS
 from keras_attn.text.special_tokens import DEFAULT
 from tests import cpp_loader
 from tests.text.contract import ODD_TEXTS
@@ -33,7 +35,7 @@ SCORES |= {
     "▁hug": -4.0,
     "!": -2.0,
 }
-BYTES = [f"<0x{byte:02X}>" for byte in range(256)]
+
 TOKENIZERS = {
     "byte": ByteTokenizer,
     "character": lambda: CharacterTokenizer([*DEFAULT, *"abé\n "]),
@@ -47,11 +49,15 @@ TOKENIZERS = {
         [*DEFAULT, *BYTE_LETTERS, "hu", "hug", "un", "Ġhug"],
         ["h u", "hu g", "u n", "Ġ hug"],
     ),
+    "character_pair": lambda: CharacterPairTokenizer(
+        [*SIGNS, *BYTE_TOKENS, *"▁hugn", "hu", "hug", "▁hug"],
+        [("h", "u"), ("hu", "g"), ("▁", "hug")],
+    ),
     "unigram": lambda: UnigramTokenizer(
         [*SIGNS, *SCORES], SCORES, [{"é": "e", "e\u0301": "e"}], marian=True
     ),
     "unigram_bytes": lambda: UnigramTokenizer(
-        [*SIGNS, *SCORES, *BYTES],
+        [*SIGNS, *SCORES, *BYTE_TOKENS],
         SCORES,
         spaces="collapse",
         arithmetic="tokenizers",

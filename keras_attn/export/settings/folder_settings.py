@@ -5,10 +5,10 @@ import pathlib
 from collections.abc import Mapping
 
 from keras_attn import decoding
+from keras_attn.base.json_file import read_fields
 from keras_attn.image.preprocessing import Preprocessing
 from keras_attn.models.bert.model import BERT
 from keras_attn.models.huggingface import sentence_folder
-from keras_attn.models.huggingface.tensor_files import read_json
 from keras_attn.models.transformer.model import Transformer
 from keras_attn.models.transformer_captioner.model import TransformerCaptioner
 from keras_attn.models.vit.model import ViT
@@ -40,7 +40,7 @@ def read(folder: pathlib.Path, cls: type, given: Mapping) -> dict:
     if sentence_folder.is_one(folder):
         found |= sentence_folder.settings(folder)
         folder = sentence_folder.transformer_folder(folder)
-    config = read_json(folder / _CONFIG)
+    config = read_fields(folder / _CONFIG)
     if not issubclass(cls, ViT):
         found["tokenizer"] = Tokenizer.from_huggingface(folder)
         _check_size(folder, config, given.get("tokenizer", found["tokenizer"]))
@@ -58,7 +58,7 @@ def read(folder: pathlib.Path, cls: type, given: Mapping) -> dict:
 
 def labels_of(folder: pathlib.Path, num_classes: int) -> list[str]:
     """The names of a model's classes, those that transformers gives."""
-    names = read_json(folder / _CONFIG).get("id2label")
+    names = read_fields(folder / _CONFIG).get("id2label")
     if names is None:
         # Where a file has none, it is what transformers calls them.
         return [f"LABEL_{number}" for number in range(num_classes)]
@@ -73,7 +73,7 @@ def labels_of(folder: pathlib.Path, num_classes: int) -> list[str]:
 
 def _search(folder, config, chosen):
     path = folder / _GENERATION
-    generation = read_json(path) if path.is_file() else {}
+    generation = read_fields(path) if path.is_file() else {}
     try:
         settings = decoding.search_settings(generation, config)
     except ValueError as error:

@@ -58,8 +58,8 @@ def head_of(checkpoint: Checkpoint) -> str | None:
     endings = [ending for ending in _TASKS if name.endswith(ending)]
     if not endings:
         raise ValueError(
-            f"{checkpoint.folder / 'config.json'} has architectures="
-            f"{[name]}; supported are those that end with {list(_TASKS)}."
+            f"{checkpoint.path} has architectures={[name]}; supported are "
+            f"those that end with {list(_TASKS)}."
         )
     head = _TASKS[endings[0]]
     return _regression_or(head, checkpoint) if head else None
@@ -121,8 +121,8 @@ def _regression_or(head, checkpoint):
     size = checkpoint.shape(name)[0]
     if kind == "regression" and size > 1:
         raise ValueError(
-            f"{checkpoint.folder / 'config.json'} has problem_type="
-            f"'regression' with {size} labels; only 1 is supported."
+            f"{checkpoint.path} has problem_type='regression' with {size} "
+            "labels; only 1 is supported."
         )
     one = size == 1 and kind in (None, "regression")
     return "regression" if one else head

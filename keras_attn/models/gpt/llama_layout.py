@@ -36,9 +36,9 @@ def settings(checkpoint: Checkpoint, *, head_dim: int | None = None) -> dict:
     depth = attention.get("key_dim", units / heads)
     if depth % 2:
         raise ValueError(
-            f"{checkpoint.folder / 'config.json'} has heads of depth {depth} "
-            "(head_dim, or hidden_size / num_attention_heads); rotary "
-            "positions need an even number."
+            f"{checkpoint.path} has heads of depth {depth} (head_dim, or "
+            "hidden_size / num_attention_heads); rotary positions need an "
+            "even number."
         )
     pad_id = checkpoint.config.get("pad_token_id")
     return dict(
@@ -69,14 +69,14 @@ def with_windows(
         kinds: For each layer "sliding_attention", with the window of the
             field of that name, or "full_attention".
     """
-    path = checkpoint.folder / "config.json"
     kinds = checkpoint.config.get("layer_types") or kinds
     layers = checkpoint.setting("num_hidden_layers")
     wrong = set(kinds) - {"sliding_attention", "full_attention"}
     if wrong or len(kinds) != layers:
         raise ValueError(
-            f"{path} has layer_types={kinds}; wanted is 'sliding_attention' "
-            f"or 'full_attention' for each of {layers} layers."
+            f"{checkpoint.path} has layer_types={kinds}; wanted is "
+            "'sliding_attention' or 'full_attention' for each of "
+            f"{layers} layers."
         )
     windows = [
         checkpoint.setting("sliding_window", 4096)

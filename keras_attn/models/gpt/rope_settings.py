@@ -25,8 +25,7 @@ def rotary(checkpoint: Checkpoint) -> Rotary:
     Args:
         checkpoint: Its `config` is looked at.
     """
-    config = checkpoint.config
-    path = checkpoint.folder / "config.json"
+    config, path = checkpoint.config, checkpoint.path
     field = "rope_scaling" if config.get("rope_scaling") else "rope_parameters"
     given = config.get(field) or {}
     nested = [name for name, part in given.items() if isinstance(part, dict)]

@@ -3,8 +3,8 @@
 import json
 import pathlib
 
+from keras_attn.base.json_file import read_fields
 from keras_attn.base.paths import inside
-from keras_attn.models.huggingface.tensor_files import read_json
 
 _MODULES = "modules.json"
 # Our poolings by their names, which are older or newer.
@@ -81,7 +81,7 @@ def _modules(folder):
 
 
 def _pooling(path):
-    config = read_json(path)
+    config = read_fields(path)
     named = config.get("pooling_mode")
     if named is None:
         chosen = [
@@ -102,7 +102,7 @@ def _pooling(path):
 def _refuse_prompt(path):
     if not path.is_file():
         return
-    config = read_json(path)
+    config = read_fields(path)
     name = config.get("default_prompt_name")
     prompt = (config.get("prompts") or {}).get(name)
     if prompt:
@@ -117,10 +117,10 @@ def _text_settings(folder):
     """The most tokens of a text, or None; the rest must be what is usual."""
     paths = [folder / _TEXT_SETTINGS.format(kind) for kind in _KINDS]
     path = next((path for path in paths if path.is_file()), None)
-    config = {} if path is None else read_json(path)
+    config = {} if path is None else read_fields(path)
     tokens = {}
     if (folder / "tokenizer_config.json").is_file():
-        tokens = read_json(folder / "tokenizer_config.json")
+        tokens = read_fields(folder / "tokenizer_config.json")
     task = config.get("transformer_task", "feature-extraction")
     if task != "feature-extraction":
         raise ValueError(
@@ -140,6 +140,6 @@ def _text_settings(folder):
 
 def _makes_small(folder, tokens):
     if (folder / "tokenizer.json").is_file():
-        normalizer = read_json(folder / "tokenizer.json").get("normalizer")
+        normalizer = read_fields(folder / "tokenizer.json").get("normalizer")
         return bool((normalizer or {}).get("lowercase"))
     return tokens.get("do_lower_case", False)

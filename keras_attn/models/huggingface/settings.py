@@ -66,22 +66,6 @@ class Settings:
         """Our name for the activation that a field names."""
         return self.choose(field, _ACTIVATIONS, default)
 
-    def labels(self) -> list[str] | None:
-        """Names of the classes in order, from `id2label`; None if not named."""
-        names = self.config.get("id2label")
-        if names is None:
-            return None
-        is_table = isinstance(names, dict)
-        numbers = [
-            str(number) for number in range(len(names) if is_table else 0)
-        ]
-        if not is_table or names.keys() != set(numbers):
-            raise ValueError(
-                f"{self.says('id2label')}, which should name the classes "
-                '"0", "1", "2" and so on.'
-            )
-        return [str(names[number]) for number in numbers]
-
     def says(self, field: str) -> str:
         """The file and what it says of a field, as a message begins."""
         value = self.config.get(field)

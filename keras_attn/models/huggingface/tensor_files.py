@@ -6,6 +6,7 @@ import pathlib
 
 import numpy as np
 
+from keras_attn.base.json_file import read_fields
 from keras_attn.base.paths import inside
 
 _ONE_FILE = "model.safetensors"
@@ -99,7 +100,7 @@ class TensorFiles:
 
     def _find(self):
         if (self.folder / _INDEX).is_file():
-            names = read_json(self.folder / _INDEX).get("weight_map")
+            names = read_fields(self.folder / _INDEX).get("weight_map")
             if not isinstance(names, dict):
                 raise ValueError(
                     f"{self.folder / _INDEX} has no field 'weight_map'."
@@ -121,19 +122,6 @@ class TensorFiles:
                     f"which {_INDEX} names."
                 )
         return paths
-
-
-def read_json(path: pathlib.Path) -> dict:
-    """Read the fields of a JSON file."""
-    if not path.is_file():
-        raise FileNotFoundError(f"There is no file {path}.")
-    try:
-        fields = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise ValueError(f"{path} is not valid JSON: {error}") from None
-    if not isinstance(fields, dict):
-        raise ValueError(f"{path} is not a JSON object with fields.")
-    return fields
 
 
 def _read_header(path):

@@ -29,20 +29,11 @@ def read(cls: type, checkpoint: Checkpoint, **overrides):
         normalize_embedding=True,
         add_final_layer_norm=False,
     )
-    for part in ("attention_heads", "ffn_dim"):
-        expect_same(checkpoint, f"encoder_{part}", f"decoder_{part}")
     settings = dict(
         vocabulary_size=checkpoint.setting("vocab_size"),
-        num_layers=checkpoint.setting("encoder_layers"),
-        num_decoder_layers=checkpoint.setting("decoder_layers"),
-        num_heads=checkpoint.setting("encoder_attention_heads"),
-        units=checkpoint.setting("d_model"),
-        hidden_dim=checkpoint.setting("encoder_ffn_dim"),
+        **block_settings(checkpoint),
         position="learned",
         max_length=checkpoint.setting("max_position_embeddings"),
-        activation=checkpoint.activation("activation_function", "gelu"),
-        dropout=checkpoint.setting("dropout", 0.1),
-        scale_embedding=checkpoint.setting("scale_embedding", False),
         embedding_norm=True,
         tie_embeddings=not has_own_logits(checkpoint, "shared.weight"),
         logits_bias=has_logits_bias(checkpoint),
@@ -63,6 +54,22 @@ def read(cls: type, checkpoint: Checkpoint, **overrides):
     plan_logits(checkpoint, model)
     checkpoint.finish(model, unused=UNUSED)
     return model
+
+
+def block_settings(checkpoint: Checkpoint) -> dict:
+    """What Marian has too: the blocks' sizes, and what they are fed."""
+    for part in ("attention_heads", "ffn_dim"):
+        _expect_same(checkpoint, f"encoder_{part}", f"decoder_{part}")
+    return dict(
+        num_layers=checkpoint.setting("encoder_layers"),
+        num_decoder_layers=checkpoint.setting("decoder_layers"),
+        num_heads=checkpoint.setting("encoder_attention_heads"),
+        units=checkpoint.setting("d_model"),
+        hidden_dim=checkpoint.setting("encoder_ffn_dim"),
+        activation=checkpoint.activation("activation_function", "gelu"),
+        dropout=checkpoint.setting("dropout", 0.1),
+        scale_embedding=checkpoint.setting("scale_embedding", False),
+    )
 
 
 def has_own_logits(checkpoint: Checkpoint, embedding: str) -> bool:
@@ -138,11 +145,11 @@ def forced_end_id(checkpoint: Checkpoint, default: int) -> int | None:
     )
 
 
-def expect_same(checkpoint: Checkpoint, one: str, other: str):
+def _expect_same(checkpoint, one, other):
     """Refuse two settings that differ."""
     first, second = checkpoint.setting(one), checkpoint.setting(other)
     if first != second:
         raise ValueError(
-            f"{checkpoint.folder / 'config.json'} has {one}={first} and "
-            f"{other}={second}; only equal ones are supported."
+            f"{checkpoint.path} has {one}={first} and {other}={second}; only "
+            "equal ones are supported."
         )

@@ -34,23 +34,14 @@ def read(cls: type, checkpoint: Checkpoint, **overrides):
         normalize_embedding=False,
         add_final_layer_norm=False,
     )
-    for part in ("attention_heads", "ffn_dim"):
-        from_bart.expect_same(checkpoint, f"encoder_{part}", f"decoder_{part}")
     _check_positions(checkpoint)
     source, target = _names_of_embeddings(checkpoint)
     pad_id = checkpoint.config.get("pad_token_id", _DEFAULT_PAD_ID)
     start_id = checkpoint.config.get("decoder_start_token_id", pad_id)
     settings = dict(
         **_vocabularies(checkpoint, two=source != target),
-        num_layers=checkpoint.setting("encoder_layers"),
-        num_decoder_layers=checkpoint.setting("decoder_layers"),
-        num_heads=checkpoint.setting("encoder_attention_heads"),
-        units=checkpoint.setting("d_model"),
-        hidden_dim=checkpoint.setting("encoder_ffn_dim"),
+        **from_bart.block_settings(checkpoint),
         position="split_sine",
-        activation=checkpoint.activation("activation_function", "gelu"),
-        dropout=checkpoint.setting("dropout", 0.1),
-        scale_embedding=checkpoint.setting("scale_embedding", False),
         tie_embeddings=not (
             _is_untied(checkpoint)
             or from_bart.has_own_logits(checkpoint, target)

@@ -97,9 +97,9 @@ def _relative_bias(checkpoint):
     buckets, distance = map(checkpoint.setting, names, (32, 128))
     if buckets < 4 or buckets % 2 or distance <= buckets // 2:
         raise ValueError(
-            f"{checkpoint.folder / 'config.json'} has {names[0]}={buckets} and "
-            f"{names[1]}={distance}; supported are even numbers of buckets "
-            "from 4 on, and distances above half of them."
+            f"{checkpoint.path} has {names[0]}={buckets} and {names[1]}="
+            f"{distance}; supported are even numbers of buckets from 4 on, "
+            "and distances above half of them."
         )
     return {"num_buckets": buckets, "max_distance": distance}
 

@@ -5,11 +5,11 @@ import pathlib
 from keras_attn.text import files
 from keras_attn.text.huggingface import parts
 from keras_attn.text.huggingface.settings import special_tokens
+from keras_attn.text.sentence_piece.marked_words import MARK
 
-_SPACE = "▁"
-_PREPEND = {"type": "Prepend", "prepend": _SPACE}
-_REPLACE = {"type": "Replace", "pattern": {"String": " "}, "content": _SPACE}
-_RESTORE = {"type": "Replace", "pattern": {"String": _SPACE}, "content": " "}
+_PREPEND = {"type": "Prepend", "prepend": MARK}
+_REPLACE = {"type": "Replace", "pattern": {"String": " "}, "content": MARK}
+_RESTORE = {"type": "Replace", "pattern": {"String": MARK}, "content": " "}
 _STRIP = {"type": "Strip", "content": " ", "start": 1, "stop": 0}
 # Finds no space after `_REPLACE`: Gemma's files have it.
 _NO_SPLIT = {
@@ -50,14 +50,14 @@ def _words(path, whole):
     normalizer = parts.steps(path, whole, "normalizer")
     for step in normalizer:
         if step not in (_PREPEND, _REPLACE):
-            wanted = f"Prepend {_SPACE} and Replace ' ' by {_SPACE} are"
+            wanted = f"Prepend {MARK} and Replace ' ' by {MARK} are"
             parts.refuse(path, "normalizer", step, wanted)
     prepends, replaces = _PREPEND in normalizer, _REPLACE in normalizer
     chosen = {"prefix": "text" if prepends else "never", "split": False}
     for step in parts.steps(path, whole, "pre_tokenizer"):
         if step.get("type") == "Metaspace" and not replaces:
-            if step.get("replacement", _SPACE) != _SPACE or prepends:
-                wanted = f"{_SPACE} is, without Prepend"
+            if step.get("replacement", MARK) != MARK or prepends:
+                wanted = f"{MARK} is, without Prepend"
                 parts.refuse(path, "Metaspace", step, wanted)
             # Older files have a boolean.
             always = "always" if step.get("add_prefix_space") else "never"

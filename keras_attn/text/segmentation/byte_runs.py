@@ -4,6 +4,8 @@ import tensorflow as tf
 
 from keras_attn.text.segmentation import byte_letters
 
+# What a byte is called in a vocabulary of other tokens.
+BYTE_TOKENS = tuple(f"<0x{byte:02X}>" for byte in range(256))
 _UNREADABLE = byte_letters.spell("\ufffd".encode())
 
 

@@ -23,6 +23,23 @@ def test_classes_have_the_names_that_transformers_gives(tmp_path):
     assert folder_settings.labels_of(tmp_path, 2) == ["LABEL_0", "LABEL_1"]
 
 
+def test_classes_are_named_in_the_order_of_their_numbers(tmp_path):
+    names = {str(number): f"name {number}" for number in reversed(range(12))}
+    write(tmp_path, id2label=names)
+    expected = [f"name {number}" for number in range(12)]
+    assert folder_settings.labels_of(tmp_path, 12) == expected
+
+
+@pytest.mark.parametrize(
+    "names",
+    [{"0": "a", "2": "b"}, {"one": "a", "1": "b"}, ["a", "b"], 3, "ab"],
+)
+def test_names_without_numbers_are_refused(names, tmp_path):
+    write(tmp_path, id2label=names)
+    with pytest.raises(ValueError, match=r"config.json has an id2label"):
+        folder_settings.labels_of(tmp_path, 2)
+
+
 @pytest.fixture
 def gpt(tmp_path, monkeypatch):
     """A folder whose search is by beams; what the search says is fixed."""

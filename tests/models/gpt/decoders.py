@@ -7,6 +7,7 @@ import pathlib
 import numpy as np
 import tensorflow as tf
 
+from keras_attn.decoding import generate
 from keras_attn.models import from_huggingface
 from tests.models import peers
 from tests.models.stepping import step_through
@@ -98,17 +99,35 @@ def padded(side):
     return {"input_ids": tokens, "attention_mask": mask}
 
 
+def check_logits(pair):
+    """Assert that ours says the same at all positions of `rows`."""
+    np.testing.assert_allclose(
+        logits_of(pair.ours), pair.expected, rtol=1e-4, atol=1e-4
+    )
+
+
+def check_half_precision(pair):
+    """Assert that ours says almost the same in bfloat16."""
+    logits = logits_of(from_huggingface(pair.folder, dtype="bfloat16"))
+    assert peers.relative_error(logits, pair.expected) < 2e-2
+
+
+def check_texts_and_steps(pair):
+    """Assert that ours writes the same, and steps as it reads at once."""
+    expected = greedy_texts(pair)
+    assert len(set(expected.ravel())) > 3
+    texts = generate(pair.ours, ragged(), max_length=NEW, end_id=-1)
+    np.testing.assert_array_equal(texts, expected)
+    steps, at_once = stepped(pair.ours)
+    np.testing.assert_allclose(steps, at_once, rtol=1e-4, atol=1e-4)
+
+
 def logits_of(model):
     """Our logits of all positions of `rows`."""
     logits = np.asarray(tf.cast(model(ragged()), "float32"))
     return np.concatenate(
         [x[:length] for x, length in zip(logits, LENGTHS, strict=True)]
     )
-
-
-def distance(logits, expected):
-    """The length of a difference, as a share of what is expected."""
-    return np.linalg.norm(logits - expected) / np.linalg.norm(expected)
 
 
 def greedy_texts(pair):

@@ -3,7 +3,6 @@ import functools
 import numpy as np
 import pytest
 
-from keras_attn.decoding import generate
 from keras_attn.models import from_huggingface
 from keras_attn.models.gpt import from_gemma2
 from keras_attn.models.gpt.model import GPT
@@ -33,9 +32,7 @@ def pair(tmp_path_factory):
 
 @pytest.mark.peers
 def test_logits_equal_hugging_face(pair):
-    np.testing.assert_allclose(
-        decoders.logits_of(pair.ours), pair.expected, rtol=1e-4, atol=1e-4
-    )
+    decoders.check_logits(pair)
 
 
 @pytest.mark.peers
@@ -50,28 +47,17 @@ def test_logits_equal_tied_without_caps_and_with_layers_listed(tmp_path):
         final_logit_softcapping=None,
         layer_types=["full_attention", "sliding_attention"],
     )
-    np.testing.assert_allclose(
-        decoders.logits_of(pair.ours), pair.expected, rtol=1e-4, atol=1e-4
-    )
+    decoders.check_logits(pair)
 
 
 @pytest.mark.peers
 def test_logits_in_half_precision_are_near(pair):
-    model = from_huggingface(pair.folder, dtype="bfloat16")
-    logits = decoders.logits_of(model)
-    assert decoders.distance(logits, pair.expected) < 2e-2
+    decoders.check_half_precision(pair)
 
 
 @pytest.mark.peers
 def test_greedy_texts_and_steps_equal_hugging_face(pair):
-    expected = decoders.greedy_texts(pair)
-    assert len(set(expected.ravel())) > 3
-    texts = generate(
-        pair.ours, decoders.ragged(), max_length=decoders.NEW, end_id=-1
-    )
-    np.testing.assert_array_equal(texts, expected)
-    steps, at_once = decoders.stepped(pair.ours)
-    np.testing.assert_allclose(steps, at_once, rtol=1e-4, atol=1e-4)
+    decoders.check_texts_and_steps(pair)
 
 
 gemma2 = functools.partial(folders.llama, "gemma2")

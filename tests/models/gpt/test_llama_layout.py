@@ -71,7 +71,7 @@ def test_layers_of_another_number_are_refused(checkpoint):
         llama_layout.with_windows(checkpoint(), {}, ["full_attention"] * 3)
 
 
-def test_norms_and_queries_may_be_changed(checkpoint, tmp_path):
+def test_norms_and_queries_may_be_changed(checkpoint):
     found = checkpoint()
     settings = llama_layout.settings(found)
     model = found.make(

@@ -26,18 +26,3 @@ def test_messages_name_the_file_and_the_whole_field():
 def test_activations_have_our_names():
     assert settings(act="gelu_new").activation("act", "relu") == "gelu_tanh"
     assert settings().activation("act", "relu") == "relu"
-
-
-def test_classes_are_named_in_the_order_of_their_numbers():
-    names = {str(number): f"name {number}" for number in reversed(range(12))}
-    expected = [f"name {number}" for number in range(12)]
-    assert settings(id2label=names).labels() == expected
-    assert settings().labels() is None
-
-
-@pytest.mark.parametrize(
-    "names", [{"0": "a", "2": "b"}, {"one": "a"}, ["a", "b"], 3, "ab"]
-)
-def test_names_without_numbers_are_refused(names):
-    with pytest.raises(ValueError, match=r"config.json has id2label=.*\"0\""):
-        settings(id2label=names).labels()

@@ -8,18 +8,14 @@ import pytest
 from safetensors.numpy import save_file
 
 from keras_attn.models.huggingface.tensor_files import TensorFiles
-
-A = np.arange(6, dtype="float32").reshape(3, 2)
-B = np.array([7, 8, 9, 10], "float32")
+from tests.models import folders
+from tests.models.folders import A
+from tests.models.folders import B
 
 
 @pytest.fixture
 def folder(tmp_path):
-    """Two shards, one tensor in each."""
-    save_file({"top.a.weight": A}, tmp_path / "one.safetensors")
-    save_file({"b.weight": B}, tmp_path / "two.safetensors")
-    names = {"top.a.weight": "one.safetensors", "b.weight": "two.safetensors"}
-    write_index(tmp_path, weight_map=names)
+    folders.write_shards(tmp_path)
     return tmp_path
 
 

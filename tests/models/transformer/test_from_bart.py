@@ -7,6 +7,7 @@ from keras_attn.decoding import generate
 from keras_attn.models.transformer.model import Transformer
 from tests.models import folders
 from tests.models import peers
+from tests.models.seq2seq import BART_SETTINGS
 
 SETTINGS = {
     "plain": {},
@@ -19,20 +20,12 @@ SETTINGS = {
 def config_of(**settings):
     return peers.transformers().BartConfig(
         **{
+            **BART_SETTINGS,
             "vocab_size": 13,
-            "d_model": 8,
-            "encoder_layers": 2,
-            "decoder_layers": 2,
-            "encoder_attention_heads": 2,
-            "decoder_attention_heads": 2,
-            "encoder_ffn_dim": 10,
-            "decoder_ffn_dim": 10,
-            "max_position_embeddings": 24,
             "pad_token_id": 1,
             "bos_token_id": 0,
             "eos_token_id": 2,
             "decoder_start_token_id": 2,
-            "forced_eos_token_id": None,
             **settings,
         }
     )

@@ -6,12 +6,10 @@ from keras_attn import models
 from keras_attn.models.transformer.model import Transformer
 from tests.models import folders
 from tests.models import peers
-from tests.models.seq2seq import SOURCE_LENGTHS
-from tests.models.seq2seq import TARGET_LENGTHS
-from tests.models.seq2seq import Rows
+from tests.models import seq2seq
+from tests.models.seq2seq import BART_SETTINGS
 from tests.models.seq2seq import check_varied
 from tests.models.seq2seq import logits_of_both
-from tests.models.seq2seq import relative_error
 from tests.models.seq2seq import texts_of_both
 
 TWO = {"share_encoder_decoder_embeddings": False, "decoder_vocab_size": 15}
@@ -34,19 +32,11 @@ SETTINGS = {
 def config_of(**settings):
     return peers.transformers().MarianConfig(
         **{
+            **BART_SETTINGS,
             "vocab_size": 17,
-            "d_model": 8,
-            "encoder_layers": 2,
-            "decoder_layers": 2,
-            "encoder_attention_heads": 2,
-            "decoder_attention_heads": 2,
-            "encoder_ffn_dim": 10,
-            "decoder_ffn_dim": 10,
-            "max_position_embeddings": 24,
             "pad_token_id": 14,
             "decoder_start_token_id": 14,
             "eos_token_id": 0,
-            "forced_eos_token_id": None,
             **settings,
         }
     )
@@ -70,11 +60,7 @@ def rows_for(config, rng):
     target_size = config.vocab_size
     if not config.share_encoder_decoder_embeddings:
         target_size = config.decoder_vocab_size
-    pad_id, start_id = config.pad_token_id, config.decoder_start_token_id
-    return (
-        Rows(rng, config.vocab_size, pad_id, SOURCE_LENGTHS),
-        Rows(rng, target_size, pad_id, TARGET_LENGTHS, start_id),
-    )
+    return seq2seq.rows_for(config, rng, target_size=target_size)
 
 
 @pytest.mark.peers
@@ -94,7 +80,7 @@ def test_half_precision_is_close_to_hugging_face(rng, tmp_path):
     peer = peers.make("MarianMTModel", config, tmp_path, dtype="bfloat16")
     model = Transformer.from_huggingface(tmp_path, dtype="bfloat16")
     found, expected = logits_of_both(model, peer, *rows_for(config, rng))
-    assert relative_error(found, expected) < 2e-2
+    assert peers.relative_error(found, expected) < 2e-2
 
 
 @pytest.mark.peers

@@ -5,12 +5,9 @@ from keras_attn import models
 from keras_attn.models.transformer.model import Transformer
 from tests.models import folders
 from tests.models import peers
-from tests.models.seq2seq import SOURCE_LENGTHS
-from tests.models.seq2seq import TARGET_LENGTHS
-from tests.models.seq2seq import Rows
 from tests.models.seq2seq import check_varied
 from tests.models.seq2seq import logits_of_both
-from tests.models.seq2seq import relative_error
+from tests.models.seq2seq import rows_for
 from tests.models.seq2seq import texts_of_both
 
 FLAN = {"feed_forward_proj": "gated-gelu", "tie_word_embeddings": False}
@@ -67,14 +64,6 @@ def make(settings, folder, *, vivid=False, **options):
     return config, peers.make(name, config, folder, change=change, **options)
 
 
-def rows_for(config, rng):
-    pad_id, start_id = config.pad_token_id, config.decoder_start_token_id
-    return (
-        Rows(rng, config.vocab_size, pad_id, SOURCE_LENGTHS),
-        Rows(rng, config.vocab_size, pad_id, TARGET_LENGTHS, start_id),
-    )
-
-
 @pytest.mark.peers
 @pytest.mark.parametrize("settings", SETTINGS.values(), ids=SETTINGS)
 def test_logits_equal_hugging_face(settings, rng, tmp_path):
@@ -93,7 +82,7 @@ def test_half_precision_is_close_to_hugging_face(settings, rng, tmp_path):
     config, peer = make(settings, tmp_path, dtype="bfloat16")
     model = Transformer.from_huggingface(tmp_path, dtype="bfloat16")
     found, expected = logits_of_both(model, peer, *rows_for(config, rng))
-    assert relative_error(found, expected) < 2e-2
+    assert peers.relative_error(found, expected) < 2e-2
 
 
 @pytest.mark.peers

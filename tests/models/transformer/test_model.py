@@ -226,7 +226,7 @@ def test_padding_counts_where_it_starts_targets(kind, batch, rng):
     assert np.all(np.any(abs(other(batch) - logits)[:, 1] > 1e-3, axis=-1))
 
 
-def test_each_stack_has_one_bias_and_cross_attention_none(batch, rng):
+def test_each_stack_has_one_bias_and_cross_attention_none(rng):
     model = make(rng, **KINDS["t5"], num_decoder_layers=3)
     tables = [w for w in model.trainable_weights if w.path.endswith("table")]
     assert [tuple(table.shape) for table in tables] == [(6, 4), (6, 4)]

@@ -45,3 +45,8 @@ def test_rows_do_not_touch_each_other():
         "\ufffd",
         "",
     ]
+
+
+def test_each_byte_has_its_token():
+    assert byte_runs.BYTE_TOKENS[0xE2] == "<0xE2>"
+    assert len({*byte_runs.BYTE_TOKENS}) == 256
