@@ -114,10 +114,27 @@ def check_half_precision(pair):
 
 def check_texts_and_steps(pair):
     """Assert that ours writes the same, and steps as it reads at once."""
-    expected = greedy_texts(pair)
+    expected = texts_of(pair)
     assert len(set(expected.ravel())) > 3
     texts = generate(pair.ours, ragged(), max_length=NEW, end_id=-1)
     np.testing.assert_array_equal(texts, expected)
+    # An end in the midst of a text, so that beams end at different lengths.
+    end_id = int(expected[0, NEW // 2])
+    texts, _ = generate(
+        pair.ours,
+        ragged(),
+        search="beam",
+        rule="huggingface",
+        width=3,
+        length_penalty=1.0,
+        max_length=NEW,
+        end_id=end_id,
+    )
+    expected = texts_of(
+        pair, num_beams=3, eos_token_id=end_id, pad_token_id=end_id
+    )
+    found = texts[:, 0, : expected.shape[1]]
+    np.testing.assert_array_equal(found, expected)
     steps, at_once = stepped(pair.ours)
     np.testing.assert_allclose(steps, at_once, rtol=1e-4, atol=1e-4)
 
@@ -130,13 +147,14 @@ def logits_of(model):
     )
 
 
-def greedy_texts(pair):
+def texts_of(pair, **options):
     """What the model of torch writes after each row."""
     import torch
 
     inputs = {name: torch.tensor(x) for name, x in padded("left").items()}
+    options = {"num_beams": 1, **options}
     answer = pair.peer.generate(
-        **inputs, max_new_tokens=NEW, do_sample=False, num_beams=1
+        **inputs, max_new_tokens=NEW, do_sample=False, **options
     )
     return answer[:, max(LENGTHS) :].numpy()
 

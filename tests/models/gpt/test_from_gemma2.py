@@ -56,7 +56,7 @@ def test_logits_in_half_precision_are_near(pair):
 
 
 @pytest.mark.peers
-def test_greedy_texts_and_steps_equal_hugging_face(pair):
+def test_texts_of_both_searches_and_steps_equal_hugging_face(pair):
     decoders.check_texts_and_steps(pair)
 
 

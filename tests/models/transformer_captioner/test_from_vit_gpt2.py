@@ -112,25 +112,29 @@ def test_half_precision_is_near_hugging_face(pair, rng, tmp_path):
 
 
 @pytest.mark.peers
-def test_greedy_captions_equal_hugging_face(pair):
+@pytest.mark.parametrize("num_beams", [1, 3])
+def test_captions_equal_hugging_face(pair, num_beams):
     import torch
 
     peer, ours, images, _, whole = pair
     expected = peer.generate(
         torch.tensor(images.transpose(0, 3, 1, 2)),
         do_sample=False,
-        num_beams=1,
+        num_beams=num_beams,
         max_new_tokens=9,
         pad_token_id=whole["pad_token_id"],
     )[:, 1:].numpy()
     assert len({tuple(row) for row in expected}) > 1
+    beams = {"search": "beam", "rule": "huggingface", "length_penalty": 1.0}
     found = generate(
         ours,
         images,
         max_length=9,
         start_id=whole["decoder_start_token_id"],
         end_id=whole["eos_token_id"],
-    ).numpy()
+        **(beams | {"width": num_beams} if num_beams > 1 else {}),
+    )
+    found = found[0][:, 0] if num_beams > 1 else found
     for row, wanted in zip(found, expected, strict=True):
         ends = np.flatnonzero(wanted == whole["eos_token_id"])
         length = ends[0] + 1 if len(ends) else len(wanted)
