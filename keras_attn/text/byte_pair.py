@@ -94,9 +94,7 @@ class BytePairTokenizer(Tokenizer):
             default=byte_letters.spell(unknown.encode()),
         )
         lines, odd = self._whole_words()
-        # A table without a line would be refused; no word has a tab within.
-        path = assets.write("words.txt", lines or ["\t-1"])
-        self._words = tables.columns(path, tf.string, tf.int64, default=-1)
+        self._words = tables.words(assets, lines)
         self._odd_words = tables.constants(odd) if odd else None
         if nfc:
             self._compose = Compose(assets)

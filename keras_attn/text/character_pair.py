@@ -104,9 +104,7 @@ class CharacterPairTokenizer(Tokenizer):
             assets.write("vocabulary.txt", map(self._spell, ids)),
             default=byte_letters.spell(unknown.encode()),
         )
-        # A table without a line would be refused; no word has a tab within.
-        path = assets.write("words.txt", [*self._whole_words()] or ["\t-1"])
-        self._words = tables.columns(path, tf.string, tf.int64, default=-1)
+        self._words = tables.words(assets, self._whole_words())
 
     @property
     def merges(self) -> list[tuple[str, str]]:

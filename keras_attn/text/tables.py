@@ -63,6 +63,15 @@ def constants(numbers: Mapping[bytes, int]) -> tf.lookup.StaticHashTable:
     return tf.lookup.StaticHashTable(few, -1)
 
 
+def words(
+    folder: AssetFolder, lines: Iterable[str]
+) -> tf.lookup.StaticHashTable:
+    """Table from words to int64, -1 for others, of lines "word<tab>number"."""
+    # A table without a line would be refused; no word has a tab within.
+    path = folder.write("words.txt", list(lines) or ["\t-1"])
+    return columns(path, tf.string, tf.int64, default=-1)
+
+
 def columns(
     path: str, key_dtype, value_dtype, *, default, backwards: bool = False
 ) -> tf.lookup.StaticHashTable:

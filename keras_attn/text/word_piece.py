@@ -82,9 +82,7 @@ class WordPieceTokenizer(Tokenizer):
         opening, following = _pieces(tokens)
         self._letters = _letters(opening, following)
         lines = (f"{piece.decode()}\t{id}" for piece, id in opening.items())
-        self._words = tables.columns(
-            folder.write("words.txt", lines), tf.string, tf.int64, default=-1
-        )
+        self._words = tables.words(folder, lines)
         self._match = LongestMatch(
             opening,
             following,

@@ -38,6 +38,18 @@ def test_columns_are_read_both_ways():
     assert table.lookup(keys).numpy().tolist() == [0, 0, 10]
 
 
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [(["a b\t3", "é\t0"], [0, 3, -1, -1]), ([], [-1] * 4)],
+    ids=["some", "none"],
+)
+def test_words_find_their_numbers(lines, expected):
+    owner = Owner()
+    table = tables.words(tables.AssetFolder(owner), iter(lines))
+    found = table.lookup(tf.constant(["é", "a b", "a", ""]))
+    assert found.numpy().tolist() == expected
+
+
 def test_files_live_as_long_as_their_owner():
     owner = Owner()
     path = pathlib.Path(tables.AssetFolder(owner).write("v.txt", ["a"]))

@@ -28,11 +28,10 @@ class TextGeneration(GenerativeTask):
 
         tokens = prompt, answer
 
-    A tokenizer's template puts its special tokens around the prompt; they are
-    never truncated.
     A text is `valid` if it is UTF-8 and has at least one token, and if its
     row's options are in range; any other gets an empty answer. It is
-    `truncated` if it has more tokens than are read: the last ones are.
+    `truncated` if it has more tokens than are read: the last ones are. The
+    special tokens of the tokenizer's template are put around what is read.
 
     Args:
         model: Writes on from what `prompt({"tokens", "lengths"})` reads.
@@ -41,8 +40,9 @@ class TextGeneration(GenerativeTask):
         max_length: The most tokens of an answer, its end included; if None,
             128, or half of the positions that the model has learned if that
             is fewer.
-        prompt_length: The most tokens that are read; if None, the positions
-            that `max_length` leaves, or 512 where none are learned.
+        prompt_length: The most tokens of a prompt, the template's included;
+            if None, the positions that `max_length` leaves, or 512 where none
+            are learned.
         xla: Whether the first two signatures have XLA signatures beside them.
         **search_options: Further arguments of the search, such as `top_k`, or
             `end_id`, one or several, if it is not the tokenizer's END.

@@ -35,8 +35,9 @@ class GPT(PresetModel):
         hidden_dim: Hidden length of the feed-forward networks; four times
             `units` if not given.
         max_length: Positions that are learned.
-        position: "learned", "sine", or None where `attention` brings a
-            modifier such as `Rotary` instead.
+        position: "learned", "sine", "split_sine" (all sines, then all
+            cosines), or None where `attention` brings a modifier such as
+            `Rotary` instead.
         norm, normalization, epsilon, activation, use_bias: Of the blocks.
         dropout: Fraction dropped while training.
         attention: Further arguments of every `MultiHeadAttention`; or a

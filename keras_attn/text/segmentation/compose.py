@@ -7,6 +7,7 @@ import numpy as np
 import tensorflow as tf
 
 from keras_attn.text import tables
+from keras_attn.text.segmentation.change_where import change_where
 
 # A code point has 21 bits, and decomposes into four at most.
 _BITS = 21
@@ -68,14 +69,12 @@ class Compose(tf.Module):
         may_change = tf.strings.regex_full_match(strings, self._changing)
         return tf.cond(
             tf.reduce_any(may_change),
-            lambda: self._some(strings, tf.where(may_change)),
+            lambda: change_where(may_change, self._compose, strings),
             lambda: strings,
         )
 
-    def _some(self, strings, places):
-        codes = tf.strings.unicode_decode(
-            tf.gather_nd(strings, places), "UTF-8"
-        )
+    def _compose(self, strings):
+        codes = tf.strings.unicode_decode(strings, "UTF-8")
         separators = tf.fill([codes.nrows(), 1], _SEPARATOR)
         codes = tf.concat([separators, codes], axis=1).values
         codes = self._order(self._decompose(tf.cast(codes, tf.int64)))
@@ -86,9 +85,7 @@ class Compose(tf.Module):
         rows = tf.RaggedTensor.from_row_starts(
             tf.cast(kept, tf.int32), starts, validate=False
         )
-        return tf.tensor_scatter_nd_update(
-            strings, places, tf.strings.unicode_encode(rows, "UTF-8")
-        )
+        return tf.strings.unicode_encode(rows, "UTF-8")
 
     def _decompose(self, codes):
         row = self._rows.lookup(codes)

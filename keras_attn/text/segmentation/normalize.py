@@ -5,6 +5,7 @@ import unicodedata
 import tensorflow as tf
 
 from keras_attn.text import tables
+from keras_attn.text.segmentation.change_where import change_where
 
 # What changes lies here: three planes of scripts, and one of signs that
 # choose variants. Latin, Greek and others of one byte are done by an op.
@@ -77,9 +78,7 @@ class Normalizer(tf.Module):
         if not (self.lowercase or self.strip_accents):
             return strings
         plain = tf.strings.regex_full_match(strings, r"[\x{0}-\x{7f}]*")
-        others = tf.where(~plain)
-        replaced = self._replace(tf.gather_nd(strings, others))
-        return tf.tensor_scatter_nd_update(strings, others, replaced)
+        return change_where(~plain, self._replace, strings)
 
     def _replace(self, strings):
         codes = tf.strings.unicode_decode(strings, "UTF-8")

@@ -7,6 +7,7 @@ import numpy as np
 import tensorflow as tf
 
 from keras_attn.text import tables
+from keras_attn.text.segmentation.change_where import change_where
 from keras_attn.text.sentence_piece.chain import reached
 from keras_attn.text.sentence_piece.trie import END
 from keras_attn.text.sentence_piece.trie import Trie
@@ -51,9 +52,7 @@ class CharacterMap(tf.Module):
 
     def __call__(self, strings):
         plain = tf.strings.regex_full_match(strings, f"[{self._plain}]*")
-        others = tf.where(~plain)
-        replaced = self._replace(tf.gather_nd(strings, others))
-        return tf.tensor_scatter_nd_update(strings, others, replaced)
+        return change_where(~plain, self._replace, strings)
 
     def _replace(self, strings):
         texts = tf.strings.unicode_decode(strings, "UTF-8")

@@ -62,10 +62,8 @@ class UnigramPieces(tf.Module):
         # of the text, and for each of the word that is cut.
         largest = float(np.abs(numbers).max()) + _PENALTY
         self._tolerance = _EPSILON * largest
-        lines = [f"{word}\t{number}" for word, number in self._whole(keys)]
-        # A table without a line would be refused; no word has a tab within.
-        path = folder.write("words.txt", lines or ["\t-1"])
-        self._words = tables.columns(path, tf.string, tf.int64, default=-1)
+        lines = (f"{word}\t{number}" for word, number in self._whole(keys))
+        self._words = tables.words(folder, lines)
 
     def __call__(self, words):
         if self.whole_text and self._crossed:
