@@ -46,11 +46,9 @@ def export_huggingface(
     cls = class_of(folder)
     settings = folder_settings.read(folder, cls, settings)
     model = from_huggingface(folder, dtype=dtype)
-    if _names_classes(model):
+    if _names_classes(model) and "labels" not in settings:
         classes = model.output_shape[-1]
-        settings.setdefault(
-            "labels", folder_settings.labels_of(folder, classes)
-        )
+        settings["labels"] = folder_settings.labels_of(folder, classes)
     settings.setdefault("metadata", {"description": _origin(folder, model)})
     return export_model(model, destination, version=version, **settings)
 

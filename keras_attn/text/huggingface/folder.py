@@ -26,10 +26,10 @@ def read(cls: type, folder: pathlib.Path):
     """
     if not folder.is_dir():
         raise FileNotFoundError(f"There is no folder {folder}.")
-    if (folder / "source.spm").is_file():
-        return marian.read(folder)
     settings = settings_files.read(folder)
-    if (folder / "tokenizer.json").is_file():
+    if (folder / "source.spm").is_file():
+        tokenizer = marian.read(folder)
+    elif (folder / "tokenizer.json").is_file():
         tokenizer = _one_file(folder / "tokenizer.json", settings)
     elif (folder / "vocab.txt").is_file():
         tokenizer = word_piece.read_lines(folder, settings)
@@ -43,11 +43,13 @@ def read(cls: type, folder: pathlib.Path):
                 "vocab.json with merges.txt, nor tokenizer.json, nor a model "
                 "of SentencePiece."
             )
-    if not isinstance(tokenizer, cls):
-        raise ValueError(
-            f"{folder} holds a {type(tokenizer).__name__}, not a "
-            f"{cls.__name__}. Read it with Tokenizer.from_huggingface."
-        )
+    both = tokenizer if isinstance(tokenizer, dict) else {"": tokenizer}
+    for each in both.values():
+        if not isinstance(each, cls):
+            raise ValueError(
+                f"{folder} holds a {type(each).__name__}, not a "
+                f"{cls.__name__}. Read it with Tokenizer.from_huggingface."
+            )
     return tokenizer
 
 

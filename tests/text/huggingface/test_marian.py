@@ -4,6 +4,8 @@ import pytest
 import tensorflow as tf
 
 from keras_attn.text import Tokenizer
+from keras_attn.text import UnigramTokenizer
+from keras_attn.text import WordPieceTokenizer
 from keras_attn.text import layouts
 from tests.text import sentence_piece_files as written
 
@@ -73,6 +75,15 @@ def test_a_bad_vocabulary_is_named(folder, ids, complaint):
     write(folder, "vocab.json", ids)
     with pytest.raises(ValueError, match=rf"vocab\.json.*{complaint}"):
         Tokenizer.from_huggingface(folder)
+
+
+def test_both_sides_are_of_the_kind_that_is_asked_for(folder):
+    assert set(UnigramTokenizer.from_huggingface(folder)) == {
+        "source",
+        "target",
+    }
+    with pytest.raises(ValueError, match="UnigramTokenizer, not a WordPiece"):
+        WordPieceTokenizer.from_huggingface(folder)
 
 
 def test_a_missing_side_is_named(folder):
