@@ -57,7 +57,7 @@ def test_pieces_of_tiny_models_become_one_report(capsys, tmp_path):
     options = ["--batches", "2", "--rounds", "1", "--folder", str(tmp_path)]
     for piece in (
         ["--models", "llama", "--beams", "1", "--only", "decoding"],
-        ["--models", "t5", "--beams", "2", "--sides", "xla", "transformers"],
+        ["--models", "t5", "--beams", "2", "--sides", "transformers"],
     ):
         checkpoints.main([*options, *piece], sizes)
     capsys.readouterr()
@@ -65,7 +65,7 @@ def test_pieces_of_tiny_models_become_one_report(capsys, tmp_path):
     lines = capsys.readouterr().out.splitlines()
     rows = {
         "| llama | greedy | 2 |": 0,
-        "| t5 | beam-2 | 2 |": 2,
+        "| t5 | beam-2 | 2 |": 4,
         "| Unigram |": 0,
     }
     for start, missing in rows.items():
