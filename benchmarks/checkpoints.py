@@ -1,18 +1,28 @@
 """Measure what becomes of Hugging Face folders beside transformers itself.
 
     python -m benchmarks.checkpoints --save           # about half an hour
-    python -m benchmarks.checkpoints --models t5 --batches 1 --rounds 2
+
+or in pieces of some minutes, whose folder keeps what was measured:
+
+    python -m benchmarks.checkpoints --folder /tmp/checkpoints --models t5 \\
+        --beams 1 --only decoding
+    python -m benchmarks.checkpoints --folder /tmp/checkpoints --only report \\
+        --save
 
 A Llama-shaped model (8 layers of 512, 4 key heads, 32,000 ids) and one shaped
 as T5-small, random weights, prompts of 32 tokens, 64 new ones and no end
 before, greedy and by 4 beams as transformers keeps them: tokens/s, all rows
 counted. Ours in Python compiled by XLA, ours as the command exports it in the
 C++ session without XLA (text to text, in a process of its own), transformers
-on torch. Sides take turns, and the best turn counts. Then tokenizing on one
-core, beside `tokenizers`.
+on torch. Sides take turns call by call, and the best call counts. Then
+tokenizing on one core, beside `tokenizers`. On a busy machine torch's threads
+wait for each other, and its calls take up to ten times as long: put
+`taskset -c 0` before the command, and each side has one core and one thread.
 """
 
 import argparse
+import contextlib
+import dataclasses
 import datetime
 import importlib.metadata
 import json
@@ -29,6 +39,7 @@ from benchmarks.served_decoding import Side
 RESULTS = pathlib.Path(__file__).parent / "results"
 PACKAGES = ("tensorflow", "keras", "torch", "transformers", "tokenizers")
 XLA, SERVED, PEER = "ours, XLA", "ours, served", "transformers"
+SIDES = {"xla": XLA, "served": SERVED, "transformers": PEER}
 VERBS = {"llama": "generate", "t5": "translate"}
 # At least so many times transformers' tokens/s, by side and batch.
 TARGETS = {(XLA, 1): 1.6, (XLA, 8): 1.6, (SERVED, 1): 1.2, (SERVED, 8): 1.0}
@@ -64,7 +75,7 @@ def transformers(folder, prompts, beams):
     import torch
 
     library = checkpoint_folders.transformers()
-    torch.set_num_threads(os.cpu_count())
+    torch.set_num_threads(_cores())
     config = library.AutoConfig.from_pretrained(folder)
     cls = getattr(library, config.architectures[0])
     model = cls.from_pretrained(folder, dtype=torch.float32).eval()
@@ -101,42 +112,53 @@ def export(folder, destination, beams):
         path.write_text(before)
 
 
-def measure(folder, beams, sizes, args, destination) -> dict:
-    """Tokens/s by (batch, side), each the best of its turns."""
+def measure(folder, beams, batches, args, new) -> dict:
+    """Tokens/s by (batch, side), each of its best call."""
     texts = json.loads((folder / "prompts.json").read_text())
-    export(folder, destination / f"beam-{beams}", beams)
-    side = Side(destination, verb=VERBS[folder.name])
-    found = {}
-    with side.started(f"beam-{beams}") as ask:
-        for batch in args.batches:
-            prompts = texts[:batch]
+    makers = {XLA: ours, PEER: transformers}
+    best = {}
+    with contextlib.ExitStack() as stack:
+        if SERVED in args.sides:
+            makers[SERVED] = stack.enter_context(served(folder, beams))
+        for batch in batches:
             steps = {
-                XLA: ours(folder, prompts, beams),
-                PEER: transformers(folder, prompts, beams),
+                side: makers[side](folder, texts[:batch], beams)
+                for side in args.sides
             }
-            for step in steps.values():
-                step()  # compiles
-            for _ in range(args.rounds):
-                turns = {
-                    name: _turn(step, args.seconds)
-                    for name, step in steps.items()
-                }
-                result = ask(prompts, args.seconds)
-                turns[SERVED] = result["answers"] / result["seconds"]
-                for name, calls in turns.items():
-                    rate = calls * batch * sizes.new
-                    key = batch, name
-                    found[key] = max(found.get(key, 0.0), rate)
-    return found
+            # The first round compiles.
+            for number in range(args.rounds + 1):
+                for side, step in steps.items():
+                    seconds = step() if side == SERVED else _seconds(step)
+                    if number:
+                        rate = batch * new / seconds
+                        key = batch, side
+                        best[key] = max(best.get(key, 0.0), rate)
+    return best
 
 
-def _turn(step, seconds):
-    """Calls for each second, of at least one call."""
-    calls, start = 0, time.perf_counter()
-    while not calls or time.perf_counter() - start < seconds:
-        step()
-        calls += 1
-    return calls / (time.perf_counter() - start)
+@contextlib.contextmanager
+def served(folder, beams):
+    """Export, and load in a process without Python TensorFlow.
+
+    Yields:
+        As `ours`, but its function gives the seconds that the session took.
+    """
+    with tempfile.TemporaryDirectory() as destination:
+        destination = pathlib.Path(destination)
+        export(folder, destination / "model", beams)
+        side = Side(destination, verb=VERBS[folder.name])
+        with side.started("model") as ask:
+            yield lambda _, prompts, __: lambda: ask(prompts, 0.0)["first"]
+
+
+def _seconds(step):
+    start = time.perf_counter()
+    step()
+    return time.perf_counter() - start
+
+
+def _cores():
+    return len(os.sched_getaffinity(0))
 
 
 def tokenize(folder: pathlib.Path, rounds: int) -> dict[str, float]:
@@ -157,11 +179,15 @@ def tokenize(folder: pathlib.Path, rounds: int) -> dict[str, float]:
     batches = [tf.constant(part) for part in parts]
     steps = {
         "ours": lambda: [cut(batch) for batch in batches],
-        "tokenizers": lambda: [theirs.encode_batch(part) for part in parts],
+        # As ours: no offsets, and no tokens of the template.
+        "tokenizers": lambda: [
+            theirs.encode_batch_fast(part, add_special_tokens=False)
+            for part in parts
+        ],
     }
     best = {}
     for name, step in list(steps.items()) * (rounds + 1):
-        rate = _turn(step, 0.0) * len(lines)
+        rate = len(lines) / _seconds(step)
         best[name] = max(best.get(name, 0.0), rate)
     return best
 
@@ -184,16 +210,20 @@ def decoding_rows(model, beams, found) -> list[str]:
     """Lines of the table, with the ratios to transformers and the targets."""
     search = f"beam-{beams}" if beams > 1 else "greedy"
     lines = []
-    for batch in dict.fromkeys(batch for batch, _ in found):
-        peer = found[batch, PEER]
-        cells = [f"{found[batch, side]:,.0f}" for side in (XLA, SERVED, PEER)]
+    for batch in sorted({batch for batch, _ in found}):
+        rates = {side: found.get((batch, side)) for side in (XLA, SERVED, PEER)}
+        cells = [f"{rate:,.0f}" if rate else "–" for rate in rates.values()]
         for side in (XLA, SERVED):
-            cells.append(_ratio(found[batch, side] / peer, (side, batch)))
+            both = rates[side] and rates[PEER]
+            ratio = rates[side] / rates[PEER] if both else None
+            cells.append(_ratio(ratio, (side, batch)))
         lines.append(f"| {model} | {search} | {batch} | {' | '.join(cells)} |")
     return lines
 
 
 def _ratio(ratio, key):
+    if ratio is None:
+        return "–"
     least = TARGETS.get(key)
     if least is None:
         return f"{ratio:.2f}"
@@ -210,44 +240,103 @@ def tokenizing_row(model, speeds) -> str:
     return f"| {kind} | {' | '.join(cells)} | {ratio:.2f} ({least}: {met}) |"
 
 
-def run(args, sizes, folder) -> list[str]:
-    """Measure everything; the report, as markdown."""
-    checkpoint_folders.write(folder, sizes)
-    versions = [f"{x} {importlib.metadata.version(x)}" for x in PACKAGES]
-    lines = [
-        f"# Checkpoints, {datetime.date.today()}",
-        "",
-        f"{os.cpu_count()} cores; {', '.join(versions)}. Prompts of "
-        f"{sizes.prompt} tokens, {sizes.new} new ones; tokens/s, and beside "
-        "each ratio to transformers its target.",
-        "",
-        f"| model | search | batch | {XLA} | {SERVED} | {PEER} | XLA / "
-        "transformers | served / transformers |",
-        "| --- " * 8 + "|",
-    ]
-    print(*lines, sep="\n", flush=True)
-    for model in args.models:
-        for beams in args.beams:
-            found = measure(
-                folder / model, beams, sizes, args, folder / f"served-{model}"
+class Measured:
+    """What was measured so far, in a folder that may be kept.
+
+    Args:
+        folder: Holds the checkpoints too, which are written if it is new.
+        sizes: Of the checkpoints; a folder of others is refused.
+    """
+
+    def __init__(self, folder: pathlib.Path, sizes):
+        self.folder = folder
+        self.sizes = sizes
+        self._path = folder / "measured.json"
+        told = dataclasses.asdict(sizes)
+        if not self._path.exists():
+            folder.mkdir(parents=True, exist_ok=True)
+            checkpoint_folders.write(folder, sizes)
+            # The last file: without it, writing was interrupted.
+            self._write({"sizes": told, "decoding": [], "tokenizing": []})
+        content = json.loads(self._path.read_text())
+        if content.pop("sizes") != told:
+            raise ValueError(
+                f"{folder} holds checkpoints of other sizes. Choose a new "
+                "--folder."
             )
-            rows = decoding_rows(model, beams, found)
-            print(*rows, sep="\n", flush=True)
-            lines += rows
-    table = [
-        "",
-        "Tokenizing on one core, lines/s:",
-        "",
-        "| tokenizer | ours | tokenizers | ours / tokenizers |",
-        "| --- " * 4 + "|",
-        *(
-            tokenizing_row(model, on_one_core(folder / model, args.rounds))
-            for model in args.models
-        ),
-    ]
-    print(*table, sep="\n", flush=True)
-    load = f"Busy with {os.getloadavg()[0]:.1f} threads at the end."
-    return [*lines, *table, "", load]
+        # The last of equal names was measured last.
+        self.decoding = {tuple(k): v for *k, v in content["decoding"]}
+        self.tokenizing = dict(content["tokenizing"])
+
+    def save(self) -> None:
+        """Write all to the folder."""
+        self._write(
+            {
+                "sizes": dataclasses.asdict(self.sizes),
+                "decoding": [[*k, v] for k, v in self.decoding.items()],
+                "tokenizing": [*self.tokenizing.items()],
+            }
+        )
+
+    def _write(self, content):
+        self._path.write_text(json.dumps(content, indent=1))
+
+    def report(self) -> list[str]:
+        """Both tables, as markdown."""
+        versions = [f"{x} {importlib.metadata.version(x)}" for x in PACKAGES]
+        sizes = self.sizes
+        lines = [
+            f"# Checkpoints, {datetime.date.today()}",
+            "",
+            f"{_cores()} cores; {', '.join(versions)}; busy with "
+            f"{os.getloadavg()[0]:.1f} threads at the end. Prompts of "
+            f"{sizes.prompt} tokens, {sizes.new} new ones; tokens/s of the "
+            "best call, and beside each ratio to transformers its target.",
+            "",
+            f"| model | search | batch | {XLA} | {SERVED} | {PEER} | XLA / "
+            "transformers | served / transformers |",
+            "| --- " * 8 + "|",
+        ]
+        for model, beams in sorted({key[:2] for key in self.decoding}):
+            found = {
+                key[2:]: rate
+                for key, rate in self.decoding.items()
+                if key[:2] == (model, beams)
+            }
+            lines += decoding_rows(model, beams, found)
+        lines += [
+            "",
+            "Tokenizing on one core, lines/s:",
+            "",
+            "| tokenizer | ours | tokenizers | ours / tokenizers |",
+            "| --- " * 4 + "|",
+        ]
+        for model, speeds in sorted(self.tokenizing.items()):
+            lines.append(tokenizing_row(model, speeds))
+        return lines
+
+
+def run(args, measured) -> None:
+    """Measure what is asked for, and keep it."""
+    if args.only in (None, "decoding"):
+        for model in args.models:
+            for beams in args.beams:
+                found = measure(
+                    measured.folder / model,
+                    beams,
+                    args.batches,
+                    args,
+                    measured.sizes.new,
+                )
+                for key, rate in found.items():
+                    measured.decoding[(model, beams, *key)] = rate
+                measured.save()
+                print(*decoding_rows(model, beams, found), sep="\n", flush=True)
+    if args.only in (None, "tokenizing"):
+        for model in args.models:
+            speeds = on_one_core(measured.folder / model, args.rounds)
+            measured.tokenizing[model] = speeds
+            measured.save()
 
 
 def main(arguments=None, sizes=None):
@@ -256,20 +345,39 @@ def main(arguments=None, sizes=None):
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--models", nargs="+", default=list(VERBS))
-    parser.add_argument("--beams", nargs="+", type=int, default=[1, 4])
+    parser.add_argument(
+        "--models", nargs="+", choices=VERBS, default=list(VERBS)
+    )
+    parser.add_argument(
+        "--beams", nargs="+", type=int, default=[1, 4], help="1 is greedy"
+    )
     parser.add_argument("--batches", nargs="+", type=int, default=[1, 8])
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--seconds", type=float, default=2.0)
+    parser.add_argument(
+        "--sides", nargs="+", choices=SIDES, default=list(SIDES)
+    )
+    parser.add_argument("--only", choices=("decoding", "tokenizing", "report"))
+    parser.add_argument(
+        "--rounds", type=int, default=5, help="calls of each side (5)"
+    )
+    parser.add_argument("--new", type=int, help="tokens to write (64)")
+    parser.add_argument(
+        "--folder", type=pathlib.Path, help="keeps what was measured"
+    )
     parser.add_argument("--save", action="store_true")
     parser.add_argument("--tokenize", type=pathlib.Path, help="one folder")
     args = parser.parse_args(arguments)
     if args.tokenize:
         print(json.dumps(tokenize(args.tokenize, args.rounds)))
         return
+    args.sides = [SIDES[side] for side in args.sides]
     sizes = sizes or checkpoint_folders.Sizes()
+    if args.new:
+        sizes = dataclasses.replace(sizes, new=args.new)
     with tempfile.TemporaryDirectory() as folder:
-        lines = run(args, sizes, pathlib.Path(folder))
+        measured = Measured(args.folder or pathlib.Path(folder) / "all", sizes)
+        run(args, measured)
+        lines = measured.report()
+    print(*lines, sep="\n")
     if args.save:
         RESULTS.mkdir(exist_ok=True)
         path = RESULTS / f"checkpoints_{datetime.date.today()}.md"

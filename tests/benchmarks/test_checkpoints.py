@@ -33,9 +33,14 @@ def test_tokenizers_have_targets_of_their_own():
     assert row.endswith("0.15 (0.2: NOT met) |")
 
 
+def test_a_side_that_was_not_asked_has_no_ratio():
+    (row,) = checkpoints.decoding_rows("t5", 1, {(1, XLA): 2.0})
+    assert row == "| t5 | greedy | 1 | 2 | – | – | – | – |"
+
+
 @pytest.mark.peers
 @pytest.mark.slow
-def test_every_side_of_a_tiny_model_is_measured(capsys):
+def test_pieces_of_tiny_models_become_one_report(capsys, tmp_path):
     sizes = checkpoint_folders.Sizes(
         layers=1,
         width=16,
@@ -49,9 +54,23 @@ def test_every_side_of_a_tiny_model_is_measured(capsys):
         new=3,
         lines=400,
     )
-    options = ["--batches", "2", "--rounds", "1", "--seconds", "0.01"]
-    checkpoints.main([*options, "--beams", "2"], sizes)
-    out = capsys.readouterr().out
-    for start in ("| llama | beam-2 | 2 |", "| t5 | beam-2 | 2 |", "| BPE |"):
-        (line,) = [x for x in out.splitlines() if x.startswith(start)]
+    options = ["--batches", "2", "--rounds", "1", "--folder", str(tmp_path)]
+    for piece in (
+        ["--models", "llama", "--beams", "1", "--only", "decoding"],
+        ["--models", "t5", "--beams", "2", "--sides", "transformers"],
+    ):
+        checkpoints.main([*options, *piece], sizes)
+    capsys.readouterr()
+    checkpoints.main([*options, "--only", "report"], sizes)
+    lines = capsys.readouterr().out.splitlines()
+    rows = {
+        "| llama | greedy | 2 |": 0,
+        "| t5 | beam-2 | 2 |": 4,
+        "| Unigram |": 0,
+    }
+    for start, missing in rows.items():
+        (line,) = [x for x in lines if x.startswith(start)]
+        assert line.count("–") == missing
         assert "nan" not in line and "inf" not in line
+    with pytest.raises(ValueError, match="other sizes"):
+        checkpoints.main([*options, "--new", "4"], sizes)
