@@ -5,6 +5,7 @@ from keras import ops
 
 from keras_attn.attention.additive import AdditiveAttention
 from keras_attn.base import argument_checks
+from keras_attn.base.empty_batch import apply_to_rows
 from keras_attn.ops import masks
 from keras_attn.ops.recurrence import recur
 
@@ -223,7 +224,7 @@ class LocationSensitiveAttention(AdditiveAttention):
 
     def _filtered(self, location):
         """Convolve over the keys: (batch, key, filters)."""
-        if 0 in location.shape[:2]:
+        if location.shape[1] == 0:
             # Not every Keras (3.13, for one) convolves nothing.
             return location[..., :1] * ops.zeros(self.filters, location.dtype)
-        return self.location_filters(location)
+        return apply_to_rows(self.location_filters, location)

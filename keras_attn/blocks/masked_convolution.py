@@ -2,6 +2,7 @@
 
 import keras
 
+from keras_attn.base.empty_batch import apply_to_rows
 from keras_attn.base.layer import Layer
 from keras_attn.ops import masks
 
@@ -47,7 +48,8 @@ class MaskedConvolution(Layer):
         self.convolution.build(input_shape)
 
     def call(self, inputs, mask=None):
-        return self.convolution(masks.zero_padding(inputs, mask, "mask"))
+        inputs = masks.zero_padding(inputs, mask, "mask")
+        return apply_to_rows(self.convolution, inputs)
 
     def get_config(self):
         return {

@@ -4,6 +4,7 @@ import keras
 from keras import ops
 
 from keras_attn.base import argument_checks
+from keras_attn.base.empty_batch import apply_to_rows
 from keras_attn.base.layer import Layer
 
 # What is normalised, by the names that Keras gives it.
@@ -80,7 +81,7 @@ class SpectralNormalization(Layer):
         values = [(x, x.value) for x in others]
         with keras.StatelessScope([*values, *changed]) as scope:
             before = [scope.get_current_value(x) for x in others]
-            outputs = self.layer(inputs)
+            outputs = apply_to_rows(self.layer, inputs)
         for variable, old in zip(others, before, strict=True):
             new = scope.get_current_value(variable)
             if new is not old:

@@ -13,6 +13,7 @@ TASKS_BY_HEAD = {
     "classification": "TextClassification",
     "regression": "TextRegression",
     "token_classification": "TokenClassification",
+    "span": "QuestionAnswering",
 }
 
 
