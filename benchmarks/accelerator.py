@@ -220,6 +220,11 @@ class Answers:
         if not self.ask:
             return None
         found = check(name, target, rows=rows, **options)
+        # What follows tells where the compiler and its files are.
+        reason, *_ = found.reason.partition(" metadata=")[0].splitlines() or [
+            ""
+        ]
+        found = dataclasses.replace(found, reason=reason)
         KEPT.mkdir(parents=True, exist_ok=True)
         unfinished = file.with_suffix(f".{os.getpid()}")
         kept = {"asked": key, "found": dataclasses.asdict(found)}
@@ -254,6 +259,12 @@ def attentions_of(name: str, step: str, target: str) -> tuple:
     return ATTENTIONS[:2] if chips.find(target).gpu else ATTENTIONS
 
 
+def refusal(found: AcceleratorCheck) -> str:
+    """Why there is no time: too little memory, or the compiler's own fault."""
+    internal = found.reason.startswith("INTERNAL")
+    return "the compiler fails" if internal else "does not fit"
+
+
 def row(name: str, step: str, attention, found: AcceleratorCheck) -> str:
     """One line of the table."""
     rows, tokens = MODELS[name][-2:]
@@ -274,7 +285,7 @@ def row(name: str, step: str, attention, found: AcceleratorCheck) -> str:
         found.target,
         attention or "auto",
         *("–" if size is None else f"{size / 2**30:.2f}" for size in sizes),
-        time if found.fits else "does not fit",
+        time if found.fits else refusal(found),
         *(
             ("–", "–")
             if largest is None

@@ -39,6 +39,18 @@ def test_a_refusal_has_no_memory():
     found = AcceleratorCheck("v5e", False, "out of HBM", 5.0)
     line = accelerator.row("BERT base", "training", "dense", found)
     assert line.endswith("| v5e | dense | – | – | – | does not fit | – | – |")
+    fault = dataclasses.replace(found, reason="INTERNAL: no tile sizes")
+    line = accelerator.row("BERT base", "training", "dense", fault)
+    assert "| the compiler fails |" in line
+
+
+def test_of_a_refusal_the_compilers_files_are_not_kept(asked, monkeypatch):
+    long = 'INTERNAL: no tiles, metadata={source_file="/home/x.py"}\nmore'
+    found = AcceleratorCheck("v5e", False, long, 5.0)
+    monkeypatch.setattr(accelerator, "check", lambda *_, **__: found)
+    accelerator.main([*FUSED, "BERT base"])
+    (kept,) = accelerator.KEPT.iterdir()
+    assert "no tiles" in kept.read_text() and "home" not in kept.read_text()
 
 
 def test_only_a_tpu_has_the_kernel_and_only_some_models_are_told():
