@@ -1,6 +1,6 @@
 """Measure what becomes of Hugging Face folders beside transformers itself.
 
-    python -m benchmarks.checkpoints --save           # about half an hour
+    python -m benchmarks.checkpoints --save
 
 or in pieces of some minutes, whose folder keeps what was measured:
 
@@ -15,9 +15,9 @@ before, greedy and by 4 beams as transformers keeps them: tokens/s, all rows
 counted. Ours in Python compiled by XLA, ours as the command exports it in the
 C++ session without XLA (text to text, in a process of its own), transformers
 on torch. Sides take turns call by call, and the best call counts. Then
-tokenizing on one core, beside `tokenizers`. On a busy machine torch's threads
-wait for each other, and its calls take up to ten times as long: put
-`taskset -c 0` before the command, and each side has one core and one thread.
+tokenizing on one core, beside `tokenizers`. On a busy machine torch's calls were
+seen to take several times as long while ours did not: put `taskset -c 0` before
+the command, and each side has one core.
 """
 
 import argparse

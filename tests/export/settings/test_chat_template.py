@@ -32,14 +32,12 @@ def write(folder, **fields):
     ids=["one", "several"],
 )
 def test_a_template_is_shown_with_one_message(tmp_path, template):
-    pytest.importorskip("jinja2")
     write(tmp_path, chat_template=template)
     *_, line = describe(tmp_path).splitlines()
     assert json.loads(line) == MADE
 
 
 def test_a_file_of_its_own_comes_first(tmp_path):
-    pytest.importorskip("jinja2")
     write(tmp_path, chat_template="other")
     (tmp_path / "chat_template.jinja").write_text(TEMPLATE)
     text = describe(tmp_path)
@@ -70,7 +68,6 @@ def test_without_jinja_its_file_is_named(tmp_path, monkeypatch):
     ],
 )
 def test_a_template_that_fails_does_no_harm(tmp_path, template, reason):
-    pytest.importorskip("jinja2")
     write(tmp_path, chat_template=template)
     text = describe(tmp_path)
     assert "fails for one message" in text and reason in text
