@@ -15,8 +15,8 @@ before, greedy and by 4 beams as transformers keeps them: tokens/s, all rows
 counted. Ours in Python compiled by XLA, ours as the command exports it in the
 C++ session without XLA (text to text, in a process of its own), transformers
 on torch. Sides take turns call by call, and the best call counts. Then
-tokenizing on one core, beside `tokenizers`. On a busy machine torch's calls were
-seen to take several times as long while ours did not: put `taskset -c 0` before
+tokenizing on one core, beside `tokenizers`. On a busy machine torch's calls
+were seen to take several times as long, and ours not: put `taskset -c 0` before
 the command, and each side has one core.
 """
 
